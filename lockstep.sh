@@ -1,0 +1,322 @@
+#!/usr/bin/env bash
+# One command from a fresh Debian 12 to an answer: installs what is missing, configures, builds, runs.
+# A second run does only what is left to do. `./lockstep.sh help` lists the commands.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+logs="$root/build/logs"
+demo_scenario=scenarios/dp-vs-ddp-resnet50-8xa100.yaml
+
+core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
+  libfmt-dev libexpected-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-jsonschema)
+sanitizer_packages=(clang-14 libclang-rt-14-dev)
+tidy_packages=(clang-tidy-14 git)
+fresh_packages=(debootstrap git util-linux)
+
+usage() {
+  cat <<'TEXT'
+usage: ./lockstep.sh COMMAND [OPTIONS]
+
+  demo                   build, then predict ResNet-50 under DP and DDP on eight A100
+  test [--preset NAME]   build everything and run every test (release; or dev, dev-asan)
+  build [--preset NAME]  build the programs and the tests
+  bench [OPTIONS]        build and run the benchmarks; options go to the benchmark program
+  golden [--update]      run the golden scenarios; --update accepts their new times and prints old -> new
+  tidy [FILES]           clang-tidy on the files that this branch changes, or on those named
+  fresh [--keep]         run demo and test on the last commit in a bare Debian 12 under build/ (as root)
+  clean                  remove build/
+
+Later versions bring: gui, fuzz, testbed. Logs are kept in build/logs/.
+CI=true makes warnings errors, NO_COLOR=1 switches colours off, LOCKSTEP_JOBS=N sets the number of processes,
+LOCKSTEP_MIRROR=URL names the Debian mirror of `fresh` (the one of this machine otherwise).
+TEXT
+}
+
+# --- What the person sees (on stderr; results alone go to stdout) -------------------------------
+
+interactive=false
+if [[ -t 2 ]]; then interactive=true; fi
+red='' green='' plain=''
+if $interactive && [[ -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
+  red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m'
+fi
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+  say "${red}lockstep.sh: $*${plain}"
+  exit 1
+}
+
+# While process $1 runs, shows the last line of its log $3 behind the title $2.
+show_progress() {
+  local width line
+  width=$(tput cols 2>/dev/null || echo 80)
+  while kill -0 "$1" 2>/dev/null; do
+    line=$(tail -n 1 "$3" 2>/dev/null | tr -d '\r' || true)
+    line="$2: $line"
+    printf '\r\e[K%s' "${line:0:width-1}" >&2
+    sleep 0.3
+  done
+  printf '\r\e[K%s: ' "$2" >&2
+}
+
+# step TITLE NAME COMMAND...: runs the command with its output in build/logs/NAME.log; its status is the step's.
+step() {
+  local title=$1 log="$logs/$2.log" start=$SECONDS status=0
+  shift 2
+  mkdir -p "$logs"
+  printf '%s: ' "$title" >&2
+  set -m # a process group of its own, so that it can be stopped as a whole
+  "$@" >"$log" 2>&1 </dev/null &
+  running=$!
+  set +m
+  if $interactive; then show_progress "$running" "$title" "$log"; fi
+  wait "$running" || status=$?
+  running=
+  if ((status == 0)); then
+    say "${green}done${plain} in $((SECONDS - start)) s"
+  else
+    say "${red}failed${plain} after $((SECONDS - start)) s"
+  fi
+  return "$status"
+}
+
+# As step, but a failure ends the script with the end of the log (where the errors of a compiler stand, those first).
+must() {
+  local log="$logs/$2.log"
+  step "$@" && return 0
+  { grep -E '(error|Error|fatal|E:)[: ]' "$log" | head -n 20; echo '...'; tail -n 30 "$log"; } >&2 || true
+  die "$1 failed; the whole log is $log"
+}
+
+# A step that is still running goes down with the script, and so does the bare system of `fresh`.
+running='' discard=''
+clean_up() {
+  if [[ -n $running ]]; then kill -- "-$running" 2>/dev/null || true; fi
+  if [[ -n $discard ]]; then rm -rf --one-file-system "$discard"; fi
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# --- Packages -----------------------------------------------------------------------------------
+
+missing_packages() {
+  local package
+  for package in "$@"; do
+    if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then echo "$package"; fi
+  done
+}
+
+apt_install() {
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -q && apt-get install -y -q --no-install-recommends "$@"
+}
+
+need_packages() {
+  local missing
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "no apt-get here: please see to the counterparts of these Debian packages yourself: $*"
+    return 0
+  fi
+  mapfile -t missing <<<"$(missing_packages "$@")"
+  if [[ -z ${missing[*]} ]]; then return 0; fi
+  if ((EUID != 0)); then
+    say "Some packages are missing. Run this line, then the same command again:"
+    say "sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}"
+    exit 1
+  fi
+  must "Installing ${#missing[@]} packages" packages apt_install "${missing[@]}"
+}
+
+# --- Build --------------------------------------------------------------------------------------
+
+jobs_count() { echo "${LOCKSTEP_JOBS:-$(nproc)}"; }
+
+# configure PRESET: runs CMake only when the presets or the option differ from the last time; changes in a
+# CMakeLists.txt are noticed by the build itself.
+configure() {
+  local preset=$1 stamp="$root/build/$1/configured-with" werror=OFF wanted
+  if [[ ${CI:-} == true ]]; then werror=ON; fi
+  wanted="$werror $(cksum <"$root/CMakePresets.json")"
+  if [[ -f "$root/build/$preset/build.ninja" && $(cat "$stamp" 2>/dev/null) == "$wanted" ]]; then return 0; fi
+  must "Configuring $preset" "configure-$preset" cmake --preset "$preset" -DLOCKSTEP_WERROR=$werror
+  echo "$wanted" >"$stamp"
+}
+
+# build PRESET [TARGET...]
+build() {
+  local preset=$1
+  shift
+  # Relative paths let clones in other folders share one compiler cache.
+  export CCACHE_BASEDIR=$root
+  must "Building ${*:-everything} ($preset)" "build-$preset" \
+    cmake --build --preset "$preset" -j "$(jobs_count)" ${1:+--target "$@"}
+}
+
+# Reads the options of build and test: sets `preset` and installs what it needs.
+read_preset() {
+  preset=release
+  if [[ ${1:-} == --preset && $# == 2 ]]; then
+    preset=$2
+  elif (($# > 0)); then
+    die "unknown option '$1': only --preset release|dev|dev-asan is understood here"
+  fi
+  case $preset in
+    release | dev) need_packages "${core_packages[@]}" ;;
+    dev-asan) need_packages "${core_packages[@]}" "${sanitizer_packages[@]}" ;;
+    *) die "unknown preset '$preset': release, dev or dev-asan" ;;
+  esac
+}
+
+# --- Commands -----------------------------------------------------------------------------------
+
+no_options() {
+  if (($# > 1)); then die "$1 takes no options, found '$2'"; fi
+}
+
+run_demo() {
+  no_options demo "$@"
+  need_packages "${core_packages[@]}"
+  configure release
+  build release lockstep
+  say "build/release/bin/lockstep predict $demo_scenario"
+  build/release/bin/lockstep predict "$demo_scenario"
+}
+
+run_build() {
+  local preset
+  read_preset "$@"
+  configure "$preset"
+  build "$preset"
+  say "The programs are in build/$preset/bin/"
+}
+
+# Names of skipped tests in the log $1 that tests/skips.txt does not list.
+unlisted_skips() {
+  sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (.*[^ .]) \.*\*\*\*(Skipped|Not Run).*/\1/p' "$1" |
+    grep -vxFf <(sed 's/ *#.*//; /^ *$/d' tests/skips.txt) || true
+}
+
+run_test() {
+  local preset log status=0 skips
+  read_preset "$@"
+  configure "$preset"
+  build "$preset"
+  log="$logs/test-$preset.log"
+  step "Testing ($preset)" "test-$preset" ctest --preset "$preset" -j "$(jobs_count)" || status=$?
+  skips=$(unlisted_skips "$log")
+  if ((status != 0)); then
+    grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' "$log" | sed '/% tests passed/,$d' | tail -n 300 >&2 || true
+    say "The whole log is $log"
+  elif [[ -n $skips ]]; then
+    say "${red}These tests were skipped and tests/skips.txt does not list them:${plain}" $'\n'"$skips"
+    status=1
+  fi
+  sed -n '/% tests passed/,$p' "$log"
+  if ! grep -q '% tests passed' "$log"; then tail -n 5 "$log"; fi
+  return "$status"
+}
+
+run_bench() {
+  need_packages "${core_packages[@]}"
+  configure release
+  build release lockstep lockstep_bench
+  build/release/bin/lockstep_bench "$@"
+}
+
+run_golden() {
+  if (($# > 1)) || [[ ${1:---update} != --update ]]; then die "golden takes only --update"; fi
+  need_packages "${core_packages[@]}"
+  configure release
+  build release test_golden
+  if [[ ${1:-} == --update ]]; then
+    LOCKSTEP_UPDATE_GOLDEN=1 build/release/bin/test_golden --gtest_brief=1
+    say "Say in the commit why the times changed."
+  else
+    build/release/bin/test_golden --gtest_brief=1
+  fi
+}
+
+# The .cpp files that differ from where this branch left the main one (on the main branch: from the commit before).
+changed_sources() {
+  local base
+  base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null) || return 0
+  if [[ $base == "$(git rev-parse HEAD)" ]]; then
+    base=$(git rev-parse --verify --quiet HEAD^) || return 0
+  fi
+  git diff --name-only --diff-filter=AMR "$base" -- '*.cpp'
+}
+
+run_tidy() {
+  local files=("$@")
+  need_packages "${core_packages[@]}" "${tidy_packages[@]}"
+  if ((${#files[@]} == 0)); then mapfile -t files < <(changed_sources); fi
+  if ((${#files[@]} == 0)); then return 0; fi
+  configure release
+  must "clang-tidy on ${#files[@]} files" tidy \
+    xargs -d '\n' -a <(printf '%s\n' "${files[@]}") -P "$(jobs_count)" -n 1 clang-tidy-14 --quiet -p build/release
+  grep -E 'warning:' "$logs/tidy.log" | sort -u >&2 || true
+}
+
+# The Debian mirror that this machine's own apt uses.
+debian_mirror() {
+  # shellcheck disable=SC2016 # apt itself expands these
+  apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+    awk '($1 == "bookworm" || $1 == "stable") && $2 == "main" {print $3; exit}'
+}
+
+# Bare Debian in $1, with the machine's name servers and the way its apt reaches the network.
+make_bare_system() {
+  debootstrap --variant=minbase bookworm "$1" "$2"
+  cp /etc/resolv.conf /etc/hosts "$1/etc/"
+  apt-config dump | grep -E '^Acquire::(https?::(Proxy|Timeout)|Check-Valid-Until|Check-Date|Retries)' \
+    >"$1/etc/apt/apt.conf.d/90host" || true
+}
+
+# Runs a command line in $1 with mounts of its own, which vanish with it.
+in_bare_system() {
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  unshare --mount --pid --fork --kill-child --propagation private bash -c '
+    mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/dev/shm" &&
+    exec chroot "$1" /usr/bin/env -i HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 CI="${CI:-}" NO_COLOR=1 \
+      PATH=/usr/sbin:/usr/bin:/sbin:/bin LOCKSTEP_JOBS="${LOCKSTEP_JOBS:-}" /bin/bash -ec "$2"' bash "$1" "$2"
+}
+
+run_fresh() {
+  local keep=false mirror bare="$root/build/fresh" command
+  if [[ ${1:-} == --keep && $# == 1 ]]; then keep=true; elif (($# > 0)); then die "fresh takes only --keep"; fi
+  if ((EUID != 0)); then die "fresh makes a Debian system of its own and needs root: sudo ./lockstep.sh fresh"; fi
+  need_packages "${fresh_packages[@]}"
+  mirror=${LOCKSTEP_MIRROR:-$(debian_mirror)}
+  mirror=${mirror:-http://deb.debian.org/debian}
+  if [[ -n $(git status --porcelain) ]]; then say "fresh tries the last commit; what is not committed stays out"; fi
+  rm -rf --one-file-system "$bare"
+  if ! $keep; then discard=$bare; fi
+  must "Making a bare Debian 12 from $mirror" fresh-debootstrap make_bare_system "$bare" "$mirror"
+  must "Cloning the last commit" fresh-clone git clone --quiet --no-hardlinks "file://$root" "$bare/root/lockstep"
+  for command in demo test; do
+    say "--- in the bare system: ./lockstep.sh $command"
+    in_bare_system "$bare" "cd /root/lockstep && ./lockstep.sh $command" || die "$command failed in the bare system"
+  done
+  say "--- in the bare system, a second time: ./lockstep.sh demo"
+  in_bare_system "$bare" "cd /root/lockstep && ./lockstep.sh demo" >/dev/null || die "the second demo failed"
+  if $keep; then say "kept: $bare"; fi
+  say "${green}fresh: demo and test pass on a bare Debian 12${plain}"
+}
+
+main() {
+  local command=${1:-help}
+  if (($# > 0)); then shift; fi
+  cd "$root"
+  case $command in
+    demo | build | test | bench | golden | tidy | fresh) "run_$command" "$@" ;;
+    clean) no_options clean "$@"; rm -rf --one-file-system "$root/build" ;;
+    gui | fuzz | testbed) die "$command comes with a later version" ;;
+    help | --help | -h) usage ;;
+    *) usage >&2; die "unknown command '$command'" ;;
+  esac
+}
+
+main "$@"
