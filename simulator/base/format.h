@@ -1,0 +1,24 @@
+// Numbers for people: three significant digits and a unit that keeps them between 1 and 1000. No locale changes them.
+// For text that a program reads back exactly, use quantity_text (base/quantity.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+std::string format_significant(double value, int digits = 3);  // 0.0561, 12.8, 18300; no exponent from 1e-4 to 1e15
+std::string format_time(double seconds);                       // "56.1 ms", "28.5 min", "1.25 h", "3.4 us", "0 s"
+std::string format_bytes(double bytes);                        // "25 MiB" (powers of 1024; B, KiB, MiB, GiB, TiB)
+std::string format_rate(double bytes_per_s);                   // "25 GB/s" (powers of 1000)
+std::string format_flops(double flop_per_s);                   // "19.5 TFLOP/s"
+std::string format_percent(double fraction);                   // 0.963 -> "96.3 %"
+std::string format_count(std::int64_t count);                  // 25557032 -> "25 557 032"
+// At most `bytes` bytes of UTF-8 text, whole characters, with "..." where something was cut.
+std::string shortened(std::string_view text, std::size_t bytes = 120);
+// "2.22x", the factor between two times.
+std::string format_factor(double factor);
+
+}  // namespace lockstep
