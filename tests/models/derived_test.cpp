@@ -1,0 +1,147 @@
+// What follows from a model, on networks small enough to work out by hand.
+#include "models/derived.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/builder.h"
+#include "models/describe.h"
+#include "zoo_helpers.h"
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> gradient_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const ParameterId id : gradient_order(model)) names.push_back(model.parameter(id).name);
+  return names;
+}
+
+ModelBuilder image_model() {
+  return ModelBuilder("small", "images", {3, 8, 8}, DType::Fp32, 1);
+}
+
+TEST(GradientOrder, AConvolutionsWeightComesBeforeItsBiasAndALinearsAfterIt) {
+  ModelBuilder b = image_model();
+  const OpId x = b.conv2d(b.input(), "conv", {.out = 4, .kernel = 3, .padding = 1, .bias = true});
+  b.cross_entropy(b.linear(b.flatten(x), "fc", 10));
+  EXPECT_THAT(gradient_names(std::move(b).finish()), ElementsAre("fc.bias", "fc.weight", "conv.weight", "conv.bias"));
+}
+
+TEST(GradientOrder, ATiedWeightComesAfterItsLastContribution) {
+  ModelBuilder b("tied", "sequences", {5}, DType::Int64, 5);
+  const OpId x = b.layer_norm(b.embedding(b.input(), "embed", 20, 6), "norm");
+  b.cross_entropy(b.linear_with(OpKind::Linear, x, "head", 20, "embed.weight", ""));
+  const Model model = std::move(b).finish();
+  EXPECT_THAT(gradient_names(model), ElementsAre("norm.weight", "norm.bias", "embed.weight"));
+  EXPECT_EQ(tied_gradient_adds(model), 1);
+  EXPECT_EQ(parameter_count(model), 20 * 6 + 12);
+}
+
+TEST(GradientOrder, LeavesOutWhatTheLossNeverReaches) {
+  ModelBuilder b = image_model();
+  const OpId x = b.conv2d(b.input(), "used", {.out = 4});
+  b.conv2d(x, "dead_end", {.out = 9});
+  b.unused_parameter("never", {7});
+  b.cross_entropy(b.linear(b.flatten(x), "fc", 2, false));
+  const Model model = std::move(b).finish();
+  EXPECT_THAT(gradient_names(model), ElementsAre("fc.weight", "used.weight"));
+  EXPECT_EQ(model.parameters.size(), 4u);
+  EXPECT_EQ(gradient_adds(model, x), 0) << "the dead end sends no gradient";
+  EXPECT_EQ(host_counts(model).backward_ops, 1 + 2);
+}
+
+TEST(GradientAdds, AreOneLessThanTheConsumersButNoneForASplit) {
+  ModelBuilder b("fan", "samples", {8}, DType::Fp32, 1);
+  const OpId x = b.linear(b.input(), "first", 8);
+  const OpId three = b.add(b.add(b.relu(x, "a", false), b.relu(x, "b", false)), x);
+  const OpId parts = b.split(three);
+  const OpId joined = b.multiply(b.copy(parts, {4}), b.copy(parts, {4}));
+  b.cross_entropy(joined);
+  const Model model = std::move(b).finish();
+  EXPECT_EQ(gradient_adds(model, x), 2);
+  EXPECT_EQ(gradient_adds(model, parts), 0);
+  EXPECT_EQ(gradient_adds(model, b.input()), 0);
+}
+
+TEST(Flop, TheFirstLayerHasNoGradientOfItsInput) {
+  ModelBuilder b("two", "samples", {10}, DType::Fp32, 1);
+  const OpId first = b.linear(b.input(), "0", 20);
+  const OpId second = b.linear(b.relu(first, "1", false), "2", 5);
+  b.cross_entropy(second);
+  const Model model = std::move(b).finish();
+  EXPECT_FALSE(needs_input_gradient(model, model.op(first)));
+  EXPECT_TRUE(needs_input_gradient(model, model.op(second)));
+  EXPECT_EQ(forward_flop(model), 2 * 10 * 20 + 2 * 20 * 5);
+  EXPECT_EQ(backward_flop(model), 2 * 10 * 20 + 2 * (2 * 20 * 5));
+}
+
+TEST(Flop, GroupsDivideTheWorkOfAConvolution) {
+  ModelBuilder b("grouped", "images", {8, 6, 6}, DType::Fp32, 1);
+  const OpId x = b.conv2d(b.input(), "conv", {.out = 16, .kernel = 3, .stride = 2, .padding = 1, .groups = 4});
+  EXPECT_THAT(b.shape(x), ElementsAre(16, 3, 3));
+  b.cross_entropy(b.flatten(x));
+  EXPECT_EQ(forward_flop(std::move(b).finish()), 2 * 16 * 3 * 3 * (8 / 4) * 9);
+}
+
+TEST(KeptActivations, AnInPlaceReluSharesTheStorageThatTheNextLayerKeeps) {
+  ModelBuilder b("relu", "samples", {10}, DType::Fp32, 1);
+  const OpId hidden = b.relu(b.linear(b.input(), "0", 20), "1", true);
+  b.cross_entropy(b.linear(hidden, "2", 5));
+  // The sample, the hidden layer once; the loss keeps 5 log-probabilities and one label.
+  EXPECT_THAT(saved_activation_bytes(std::move(b).finish()), ElementsAre(0, 40, 80, 0, 5 * 4 + 8));
+}
+
+TEST(KeptActivations, AGpuKeepsOneByteOfDropoutMaskWhereACpuKeepsFour) {
+  const Model bert = zoo_model("bert-base");
+  std::int64_t masked = 0;
+  for (const Op& op : bert.ops) masked += op.kind == OpKind::Dropout ? elements_of(op.output) : 0;
+  EXPECT_EQ(masked, 128 * 768 + 12 * (2 * 128 * 768 + 12 * 128 * 128));
+  EXPECT_EQ(saved_activation_bytes_per_sample(bert, DropoutMask::Float) -
+                saved_activation_bytes_per_sample(bert, DropoutMask::Byte),
+            3 * masked);
+}
+
+TEST(KeptActivations, TheLossKeepsItsLogProbabilitiesOutsideTheModelsSum) {
+  const Model gpt2 = zoo_model("gpt2");
+  const std::vector<std::int64_t> kept = saved_activation_bytes(gpt2);
+  EXPECT_EQ(kept.back(), 128 * (50257 * 4 + 8));
+  EXPECT_EQ(saved_activation_bytes_per_sample(gpt2), 171075584);
+}
+
+TEST(KeptActivations, PositionEmbeddingsDoNotGrowWithTheBatch) {
+  const Model gpt2 = zoo_model("gpt2");
+  for (const KeptTensor& tensor : kept_tensors(gpt2)) EXPECT_FALSE(gpt2.op(tensor.produced_by).once_per_batch);
+}
+
+TEST(BackwardOrder, IsTheReverseOfForwardForEveryModelOfTheZoo) {
+  for (const std::string& name : zoo_names()) {
+    const Model model = zoo_model(name);
+    const std::vector<OpId> order = backward_order(model);
+    EXPECT_TRUE(std::is_sorted(order.rbegin(), order.rend())) << name;
+    EXPECT_EQ(order.size(), model.ops.size() - 1) << name << ": all but the input";
+    EXPECT_EQ(gradient_order(model).size(), model.parameters.size()) << name;
+  }
+}
+
+TEST(ZooModels, AreCountedPerSample) {
+  EXPECT_EQ(zoo_model("resnet18").sample_unit, "images");
+  EXPECT_EQ(zoo_model("bert-base").sample_unit, "sequences");
+  EXPECT_EQ(zoo_model("mlp").sample_unit, "samples");
+  EXPECT_EQ(zoo_model("bert-base").target_elements, 128);
+}
+
+TEST(DescribeModel, ShowsEveryOpAndTheTotals) {
+  const Model model = zoo_model("resnet18");
+  const std::string text = describe_model(model);
+  EXPECT_THAT(text, testing::HasSubstr("layer1.0.conv1"));
+  EXPECT_THAT(text, testing::HasSubstr("11 689 512 in 62 tensors"));
+  EXPECT_THAT(text, testing::HasSubstr("3 628 146 688 forward, 7 020 265 472 backward"));
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), model.ops.size() + 2 + 1 + 1 + 7)
+      << "title, head, ops, gap, totals";
+}
+
+}  // namespace
+}  // namespace lockstep
