@@ -1,0 +1,162 @@
+#include "topologies/describe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "simulator/base/format.h"
+#include "simulator/base/quantity.h"
+#include "topologies/rates.h"
+#include "topologies/reader.h"
+#include "topologies/routes.h"
+
+namespace lockstep {
+namespace {
+
+std::string decimal_bytes(double bytes) {
+  return quantity_text(bytes, Unit::Bytes);
+}
+
+const char* noun(const GpuType& gpu) {
+  return gpu.vendor == "cpu" ? "rank" : "GPU";
+}
+
+std::string peaks(const GpuType& gpu) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, double peak) {
+    if (peak > 0) parts.push_back(fmt::format("{} {}", name, format_flops(peak)));
+  };
+  add("fp64", gpu.peak_fp64);
+  add("fp32", gpu.peak_fp32);
+  add("tf32", gpu.peak_tf32);
+  add("fp16", gpu.peak_fp16);
+  add("bf16", gpu.peak_bf16);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string mark(const Topology& t, const char* key) {
+  return t.overrides.count(key) ? " (override)" : "";
+}
+
+std::string gpu_lines(const Topology& t) {
+  const GpuType& gpu = t.node.gpu;
+  std::string text = fmt::format("├─ {} x {}: {}, {} memory bandwidth\n", t.node.gpu_count, gpu.name,
+                                 decimal_bytes(gpu.memory_bytes), format_rate(gpu.memory_bandwidth));
+  text += fmt::format("│     {}\n", peaks(gpu));
+  if (t.gpus_per_node != t.node.gpu_count) text += fmt::format("│     {} used on each node\n", t.gpus_per_node);
+  return text;
+}
+
+std::string nvlink_line(const Topology& t) {
+  if (t.node.nvlink == NvLinkKind::None) return "";
+  std::string text = fmt::format("├─ NVLink: {}, {} per GPU and direction{}\n", name_of(t.node.nvlink),
+                                 format_rate(nvlink_rate(t)), mark(t, "nvlink.rate"));
+  for (int gpu = 0; gpu < t.node.gpu_count && !t.node.nvlink_pairs.empty(); ++gpu) {
+    std::vector<std::string> others;
+    for (const NvLinkPair& pair : t.node.nvlink_pairs)
+      if (pair.a == gpu) others.push_back(fmt::format("{} x{}", pair.b, pair.count));
+    if (!others.empty()) text += fmt::format("│     {} - {}\n", gpu, fmt::join(others, ", "));
+  }
+  return text;
+}
+
+std::string pcie_lines(const Topology& t) {
+  const Node& node = t.node;
+  if (node.gpu.vendor == "cpu") return "";
+  std::string text = fmt::format("├─ PCIe Gen{} x{}: {} per slot and direction{}, peer access {}\n",
+                                 node.pcie.generation, node.pcie.lanes, format_rate(pcie_slot_rate(t)),
+                                 mark(t, "pcie.rate"), node.peer_access ? "on" : "off");
+  const std::vector<int> placed = nic_switches(t);
+  for (std::size_t i = 0; i < node.pcie.switches.size(); ++i) {
+    const PcieSwitch& one = node.pcie.switches[i];
+    std::vector<int> nics;
+    for (std::size_t nic = 0; nic < placed.size(); ++nic)
+      if (placed[nic] == static_cast<int>(i)) nics.push_back(static_cast<int>(nic));
+    text += fmt::format("│     {} {} on socket {}: GPU {}", node.pcie.switched ? "switch" : "host bridge", i,
+                        one.socket, fmt::join(one.gpus, ", "));
+    if (!nics.empty()) text += fmt::format("; NIC {}", fmt::join(nics, ", "));
+    if (node.pcie.switched)
+      text += fmt::format("; uplink {}{}", format_rate(pcie_uplink_rate(t)), mark(t, "uplink.rate"));
+    text += '\n';
+  }
+  return text;
+}
+
+std::string fabric_lines(const Topology& t) {
+  const Nics nics = nics_of(t);
+  std::string text = nics.count == 0 ? "└─ no NICs\n"
+                                     : fmt::format("└─ NICs: {} x {} per direction{}\n", nics.count,
+                                                   format_rate(nics.rate), mark(t, "nic.rate"));
+  if (!t.fabric) return text;
+  text += fmt::format("fabric {}: {}, {} more per node border{}", t.fabric->name, name_of(t.fabric->kind),
+                      format_time(override_or(t, "nic.latency", t.fabric->latency)), mark(t, "nic.latency"));
+  if (const TcpRate tcp = tcp_rate(t); t.fabric->kind == FabricKind::Tcp)
+    text += fmt::format("; NCCL reaches {} per node ({} to {})", format_rate(tcp.rate), format_rate(tcp.low),
+                        format_rate(tcp.high));
+  return text + '\n';
+}
+
+std::string ring_line(const Topology& t, int gpus) {
+  const Ring ring = ring_of(t, gpus);
+  const std::string where = ring.nodes > 1 ? fmt::format(" on {} nodes", ring.nodes) : "";
+  return fmt::format("  {:>4}{}: {} x {} = {} by {}, limited by {}\n", gpus, where, ring.channels,
+                     format_rate(ring.channel_rate), format_rate(ring.bus_bandwidth()), name_of(ring.path),
+                     name_of(ring.slowest));
+}
+
+std::string ring_lines(const Topology& t) {
+  std::set<int> counts;
+  for (int gpus = 2; gpus < t.gpus_per_node; gpus *= 2) counts.insert(gpus);
+  if (t.gpus_per_node > 1) counts.insert(t.gpus_per_node);
+  if (t.fabric)
+    for (const int nodes : {2, 4}) counts.insert(nodes * t.gpus_per_node);
+  if (counts.empty()) return "";
+  std::string text = fmt::format("all-reduce rings by number of {}s (channels x rate = bus bandwidth, as {} counts)\n",
+                                 noun(t.node.gpu), t.node.gpu.vendor == "cpu" ? "the model of Gloo" : "NCCL");
+  for (const int gpus : counts) text += ring_line(t, gpus);
+  return text;
+}
+
+}  // namespace
+
+std::string describe_topology(const Topology& t) {
+  const Host& host = t.node.host;
+  std::string text = fmt::format("{}\n", t.name);
+  text += fmt::format("├─ host: {} x {} {}, {} cores, memory {}{}, host factor {}\n", host.sockets, host.cpu_vendor,
+                      host.cpu_model, host.cores, format_rate(host_rate(t)), mark(t, "host.rate"),
+                      format_significant(host.factor));
+  text += gpu_lines(t) + nvlink_line(t) + pcie_lines(t) + fabric_lines(t) + ring_lines(t);
+  text += fmt::format("source: {}\n", t.node.source);
+  text += fmt::format("  {}: {}\n", t.node.gpu.name, t.node.gpu.source);
+  if (t.fabric && t.fabric->source != t.node.source)
+    text += fmt::format("  {}: {}\n", t.fabric->name, t.fabric->source);
+  return text;
+}
+
+std::string summary_of(const GpuType& gpu) {
+  const std::string half = gpu.peak_fp16 > 0 ? fmt::format(", fp16 {}", format_flops(gpu.peak_fp16)) : "";
+  return fmt::format("{}, {}, fp32 {}{}", decimal_bytes(gpu.memory_bytes), format_rate(gpu.memory_bandwidth),
+                     format_flops(gpu.peak_fp32), half);
+}
+
+std::string summary_of(const Node& node) {
+  std::string text = fmt::format("{} x {}", node.gpu_count, node.gpu.name);
+  if (node.nvlink != NvLinkKind::None) text += fmt::format(", NVLink {}", name_of(node.nvlink));
+  if (node.gpu.vendor != "cpu") text += fmt::format(", PCIe Gen{} x{}", node.pcie.generation, node.pcie.lanes);
+  if (node.nics.count > 0)
+    text +=
+        fmt::format(", {} NIC{} of {}", node.nics.count, node.nics.count > 1 ? "s" : "", format_rate(node.nics.rate));
+  return text;
+}
+
+std::string summary_of(const Fabric& fabric) {
+  std::string text =
+      fmt::format("{}, {} x {} per node", name_of(fabric.kind), fabric.nics.count, format_rate(fabric.nics.rate));
+  if (fabric.nccl_rate > 0) text += fmt::format(", NCCL reaches {}", format_rate(fabric.nccl_rate));
+  if (fabric.latency > 0) text += fmt::format(", {} per node border", format_time(fabric.latency));
+  return text;
+}
+
+}  // namespace lockstep

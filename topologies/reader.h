@@ -1,0 +1,45 @@
+// From names and files to a Topology: a node type, a fabric between nodes, the GPUs used on each, overrides.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/base/error.h"
+#include "simulator/base/quantity.h"
+#include "topologies/presets.h"
+#include "topologies/topology.h"
+
+namespace lockstep {
+
+struct TopologyRequest {
+  std::string node;                         // preset or path
+  std::string fabric;                       // preset, path, "own", or empty
+  std::optional<int> gpus_per_node;         // unset: all of the node
+  std::map<std::string, double> overrides;  // SI, e.g. "nic.rate" -> bytes/s
+  int max_gpus = 1;                         // the most GPUs that any point of the scenario wants
+  std::string folder;                       // where relative paths start (the scenario's folder); may be empty
+};
+
+// All that is wrong, at once. Errors in a node, GPU or fabric file carry that file's line and column; errors in the
+// request have no place and these keys: topology.node, topology.fabric, topology.gpus_per_node,
+// topology.override.<key>, gpus.
+Expected<Topology> load_topology(const TopologyRequest& request, const PresetPaths& paths = default_preset_paths());
+
+// One file each, by preset name or path.
+Expected<GpuType> load_gpu(const std::string& name, const PresetPaths& paths = default_preset_paths());
+Expected<Node> load_node(const std::string& name, const PresetPaths& paths = default_preset_paths());
+Expected<Fabric> load_fabric(const std::string& name, const PresetPaths& paths = default_preset_paths());
+
+// Keys below `override`: nvlink.rate, nvlink.latency, pcie.rate, ... uplink.latency.
+//   nvlink.rate  all NVLinks of one GPU        pcie.rate    one GPU's slot; uplinks follow unless given themselves
+//   nic.rate     one NIC                       uplink.rate  one PCIe switch's link to the host
+//   host.rate    memory of the node; the link between sockets follows
+// Rates are physical, per direction. nic.latency replaces the fabric's latency per node border; the other latencies are
+// added to every crossing of such a link.
+const std::vector<std::string>& override_keys();
+// BytesPerSecond for `.rate`, Seconds for `.latency`.
+Unit override_unit(const std::string& key);
+
+}  // namespace lockstep
