@@ -1,0 +1,378 @@
+#include "scenarios/fields.h"
+
+#include <algorithm>
+
+#include "simulator/base/nearest.h"
+
+namespace lockstep {
+namespace {
+
+using Table = FieldTable<Scenario>;
+
+// The model takes this option; written `image: default` where it is not set.
+bool takes(const Scenario& s, const char* option) {
+  const ZooEntry* entry = find_zoo_entry(s.model_name);
+  return entry != nullptr && std::find(entry->options.begin(), entry->options.end(), option) != entry->options.end();
+}
+bool takes_image(const Scenario& s) {
+  return takes(s, "image");
+}
+bool takes_classes(const Scenario& s) {
+  return takes(s, "classes");
+}
+bool takes_stem(const Scenario& s) {
+  return takes(s, "stem");
+}
+bool is_mlp(const Scenario& s) {
+  return s.model_name == "mlp";
+}
+bool is_transformer(const Scenario& s) {
+  return s.model_name == "transformer";
+}
+bool takes_sequence(const Scenario& s) {
+  return takes(s, "sequence") && !is_transformer(s);
+}
+bool has_noise(const Scenario& s) {
+  return !s.noise.none;
+}
+bool has_no_noise(const Scenario& s) {
+  return s.noise.none;
+}
+bool has_jitter(const Scenario& s) {
+  return s.noise.jitter.has_value();
+}
+
+void add_model(Table& t) {
+  t.text("model.name", &Scenario::model_name).doc("A model of `lockstep list models`, or the path of a model file");
+  const auto size = [&t](const char* key, auto access, bool (*shown)(const Scenario&), const char* doc) {
+    t.integer(key, access).range(1, 1e9).unset("default").shown_if(shown).doc(doc);
+  };
+  size(
+      "model.image", [](auto& s) -> auto& { return s.model_options.image; }, takes_image,
+      "Height and width of the square input in pixels");
+  size(
+      "model.classes", [](auto& s) -> auto& { return s.model_options.classes; }, takes_classes,
+      "Outputs of the class head");
+  t.choice("model.stem", [](auto& s) -> auto& { return s.model_options.stem; },
+           {{"default", std::nullopt}, {"imagenet", "imagenet"}, {"cifar", "cifar"}})
+      .shown_if(takes_stem)
+      .doc("ResNet's first layers: `imagenet` = 7x7 stride 2 and max pool, `cifar` = 3x3 stride 1");
+  size(
+      "model.sequence", [](auto& s) -> auto& { return s.model_options.sequence; }, takes_sequence,
+      "Tokens per sample of a language model");
+  size(
+      "model.mlp.inputs", [](auto& s) -> auto& { return s.model_options.inputs; }, is_mlp, "Input features");
+  t.integers(
+       "model.mlp.hidden", [](auto& s) -> auto& { return s.model_options.hidden; })
+      .range(1, 1e9)
+      .unset("default")
+      .shown_if(is_mlp)
+      .doc("Widths of the hidden layers");
+  size(
+      "model.mlp.outputs", [](auto& s) -> auto& { return s.model_options.outputs; }, is_mlp, "Classes");
+  size(
+      "model.transformer.layers", [](auto& s) -> auto& { return s.model_options.layers; }, is_transformer, "Blocks");
+  size(
+      "model.transformer.width", [](auto& s) -> auto& { return s.model_options.width; }, is_transformer,
+      "Features per token");
+  size(
+      "model.transformer.heads", [](auto& s) -> auto& { return s.model_options.heads; }, is_transformer,
+      "Attention heads; they divide the width");
+  size(
+      "model.transformer.feed_forward", [](auto& s) -> auto& { return s.model_options.feed_forward; }, is_transformer,
+      "Features inside the feed-forward layers");
+  size(
+      "model.transformer.vocabulary", [](auto& s) -> auto& { return s.model_options.vocabulary; }, is_transformer,
+      "Rows of the embedding table");
+  size(
+      "model.transformer.sequence", [](auto& s) -> auto& { return s.model_options.sequence; }, is_transformer,
+      "Tokens per sample");
+  t.no_shorthand("model.mlp");
+  t.no_shorthand("model.transformer");
+}
+
+void add_training(Table& t) {
+  t.integer("batch.per_gpu", &Scenario::per_gpu_batch)
+      .range(1, 1e6)
+      .doc("Samples of one GPU in one micro-step: grows with the GPUs (weak scaling)");
+  t.integer("batch.global", &Scenario::global_batch)
+      .range(1, 1e9)
+      .doc("Samples of all GPUs in one step: shared out among them (strong scaling)");
+  t.no_shorthand("batch");
+  t.choice("precision", &Scenario::precision,
+           {{"fp32", Precision::Fp32},
+            {"tf32", Precision::Tf32},
+            {"amp-fp16", Precision::AmpFp16},
+            {"amp-bf16", Precision::AmpBf16}})
+      .later_choice("fp64")
+      .later_choice("fp16")
+      .later_choice("bf16")
+      .doc("Number format; `amp-*` = torch.autocast, `tf32` = fp32 with both TF32 switches on");
+  const std::vector<std::pair<std::string, Switch>> switches = {
+      {"auto", Switch::Auto}, {"true", Switch::On}, {"false", Switch::Off}};
+  t.choice("tf32.conv", &Scenario::tf32_conv, switches)
+      .doc("torch.backends.cudnn.allow_tf32; auto = PyTorch's default");
+  t.choice("tf32.matmul", &Scenario::tf32_matmul, switches)
+      .doc("torch.backends.cuda.matmul.allow_tf32; auto = PyTorch's default (off from torch 1.12)");
+  t.no_shorthand("tf32");
+  t.later("memory_format", "Layout of images in memory");
+  t.later("mode", "train, or forward only");
+}
+
+void add_machine(Table& t) {
+  t.text("topology.node", &Scenario::topology_node)
+      .required()
+      .example("dgx-a100-80gb")
+      .doc("A machine of `lockstep list topologies`, or the path of a topology file");
+  t.text("topology.fabric", &Scenario::topology_fabric)
+      .unset("none")
+      .doc("Network between nodes: one of `lockstep list fabrics`, a path, `own` (the node's own NICs), or none");
+  t.integer("topology.gpus_per_node", &Scenario::gpus_per_node)
+      .range(1, 1024)
+      .unset("all")
+      .doc("GPUs used on each node");
+  for (const char* part : {"nvlink", "pcie", "host", "nic", "uplink", "wan"}) {
+    for (const bool rate : {true, false}) {
+      const std::string name = std::string(part) + (rate ? ".rate" : ".latency");
+      t.bound(
+           "topology.override." + name, FieldType::Quantity,
+           [name](Scenario& s, const Scalars& v) { s.topology_override[name] = std::get<double>(v.front()); },
+           [name](const Scenario& s) -> std::optional<Scalars> {
+             const auto at = s.topology_override.find(name);
+             if (at == s.topology_override.end()) return std::nullopt;
+             return Scalars{at->second};
+           })
+          .unit(rate ? Unit::BytesPerSecond : Unit::Seconds)
+          .range(rate ? 1e3 : 0, rate ? 1e16 : 10)
+          .doc(rate ? "Another rate for these links, per link and direction" : "Another latency for these links");
+    }
+  }
+  t.no_shorthand("topology.override");
+  for (const char* part : {"nvlink", "pcie", "host", "nic", "uplink", "wan"})
+    t.no_shorthand(std::string("topology.override.") + part);
+  t.later("topology.nodes", "Nodes that differ");
+  t.later("topology.gpu_index", "Which GPUs of each node are used");
+  t.integers("gpus", &Scenario::gpus)
+      .one_or_many()
+      .required()
+      .example("[1, 2, 4, 8]")
+      .range(1, 1e6)
+      .doc("GPUs in all, nodes filled in order; a list is swept");
+}
+
+void add_ddp(Table& t) {
+  t.choice_list("strategy", &Scenario::strategies,
+                {{"single", Strategy::Single}, {"dp", Strategy::Dp}, {"ddp", Strategy::Ddp}})
+      .one_or_many()
+      .later_choice("dp-cpp")
+      .later_choice("zero1")
+      .later_choice("fsdp")
+      .later_choice("local-sgd")
+      .later_choice("parameter-server")
+      .doc("dp = torch.nn.DataParallel, ddp = DistributedDataParallel; a list is swept; single is always added");
+  t.quantity(
+       "ddp.bucket_cap", Unit::Bytes, [](auto& s) -> auto& { return s.ddp.bucket_cap_bytes; })
+      .above(0)
+      .unset("default")
+      .doc("bucket_cap_mb; default = 25 MiB after a first bucket of 1 MiB, any other value has no small first bucket");
+  t.quantity(
+       "ddp.first_bucket", Unit::Bytes, [](auto& s) -> auto& { return s.ddp.first_bucket_bytes; })
+      .above(0)
+      .unset("default")
+      .doc("Limit of the first bucket");
+  t.flag(
+       "ddp.gradient_as_bucket_view", [](auto& s) -> auto& { return s.ddp.gradient_as_bucket_view; })
+      .doc("Gradients live in the buckets: no copies out of them");
+  t.flag(
+       "ddp.broadcast_buffers", [](auto& s) -> auto& { return s.ddp.broadcast_buffers; })
+      .doc("Buffers (batch norm's statistics) of rank 0 go to all before each forward");
+  t.flag(
+       "ddp.find_unused_parameters", [](auto& s) -> auto& { return s.ddp.find_unused_parameters; })
+      .doc("Search the graph for parameters without gradient; buckets are then never rebuilt");
+  t.flag(
+       "ddp.static_graph", [](auto& s) -> auto& { return s.ddp.static_graph; })
+      .doc("The graph is the same in every step; takes over find_unused_parameters, as in PyTorch");
+  t.only("ddp.hook", "none", {"allreduce", "fp16", "bf16", "powersgd", "noop"}).doc("Communication hook");
+  t.later("ddp.sync_batch_norm", "SyncBatchNorm");
+  t.later("ddp.bucket_cap_list", "One cap per bucket");
+  t.later("ddp.powersgd", "PowerSGD's rank and start");
+  t.later("ddp.compile_optimizer", "DDPOptimizer of torch.compile");
+  t.later("ddp.join", "Join for uneven inputs");
+  t.later("ddp.high_priority_stream", "NCCL's stream with high priority");
+  t.integer("accumulate.steps", &Scenario::accumulate_steps).range(1, 1e6).doc("Micro-steps per optimizer step");
+  t.flag("accumulate.no_sync", &Scenario::accumulate_no_sync)
+      .doc("DDP skips the all-reduce on all but the last micro-step");
+}
+
+void add_loop(Table& t) {
+  t.choice("optimizer.name", &Scenario::optimizer,
+           {{"none", OptimizerKind::None},
+            {"sgd", OptimizerKind::Sgd},
+            {"sgd-momentum", OptimizerKind::SgdMomentum},
+            {"adam", OptimizerKind::Adam},
+            {"adamw", OptimizerKind::AdamW}})
+      .doc("torch.optim");
+  t.choice("optimizer.implementation", &Scenario::optimizer_implementation,
+           {{"for-loop", OptimizerImplementation::ForLoop},
+            {"foreach", OptimizerImplementation::Foreach},
+            {"fused", OptimizerImplementation::Fused}})
+      .doc("How its kernels are launched");
+  t.choice("optimizer.zero_grad", &Scenario::zero_grad,
+           {{"auto", ZeroGrad::Auto}, {"none", ZeroGrad::None}, {"zeros", ZeroGrad::Zeros}})
+      .doc("Gradients are set to none or filled with zeros; auto = none from torch 2.0");
+  t.flag("optimizer.weight_decay", &Scenario::weight_decay).doc("The optimizer has a weight decay");
+  t.flag("optimizer.clip_grad_norm", &Scenario::clip_grad_norm).doc("Gradient clipping before the optimizer");
+  t.later("checkpointing", "Activation checkpointing");
+  t.only("front_end", "python", {"cpp", "compile", "cuda-graphs"}).doc("What launches the kernels");
+  t.number("host.factor", &Scenario::host_factor)
+      .range(0.01, 100)
+      .unset("auto")
+      .doc("Host time relative to a DGX A100 of 2020; auto = the node's");
+  t.later("loop", "What the training loop does between steps");
+}
+
+void add_input(Table& t) {
+  t.choice("input.source", [](auto& s) -> auto& { return s.input.source; },
+           {{"device", InputSource::Device}, {"host", InputSource::Host}})
+      .later_choice("disk")
+      .doc("Where a batch is when the step starts");
+  t.choice("input.memory", [](auto& s) -> auto& { return s.input.memory; },
+           {{"pageable", HostMemory::Pageable}, {"pinned", HostMemory::Pinned}})
+      .doc("Host memory of the batch");
+  t.flag(
+       "input.non_blocking", [](auto& s) -> auto& { return s.input.non_blocking; })
+      .doc("x.cuda(non_blocking=True)");
+  t.choice("input.dtype", [](auto& s) -> auto& { return s.input.dtype; },
+           {{"fp32", DType::Fp32}, {"fp16", DType::Fp16}, {"bf16", DType::Bf16}})
+      .doc("Element type of images; token ids are always int64");
+  t.flag(
+       "input.touched", [](auto& s) -> auto& { return s.input.touched; })
+      .doc("false: the copy also pays for the first touch of a loader's shared memory");
+  t.choice("input.dp_copy", [](auto& s) -> auto& { return s.input.dp_copy; },
+           {{"device0", DpCopy::Device0}, {"scatter", DpCopy::Scatter}})
+      .doc("Under dp: copy the batch to GPU 0 and scatter from there, or scatter from the host");
+  t.later("input.sample_bytes", "Bytes of a sample on disk");
+  t.later("input.storage_rate", "Rate of the storage");
+  t.later("loader", "Data loader");
+  t.integer("data.samples", &Scenario::data_samples).range(1, 1e15).unset("none").doc("Samples of an epoch");
+  t.integer("data.epochs", &Scenario::data_epochs).range(1, 1e9).doc("Epochs of the run");
+  t.integer("data.validation_samples", &Scenario::data_validation_samples)
+      .range(0, 1e15)
+      .doc("Samples of the validation after each epoch, forward only");
+  t.quantity("data.startup", Unit::Seconds, &Scenario::data_startup_s).range(0, 1e9).doc("Time before the first step");
+}
+
+std::optional<Error> read_speed(Scenario& s, const Value& value) {
+  if (value.kind != Value::Kind::Scalar) {
+    Error error;
+    error.kind = ErrorKind::Type;
+    error.message = value.kind == Value::Kind::Null ? "the key has no value" : "one speed is needed here";
+    error.allowed = allowed_units(Unit::SampleRate);
+    return error;
+  }
+  s.calibrate_single_gpu.reset();
+  s.calibrate_in_iterations = false;
+  if (canonical_name(value.text) == "none") return std::nullopt;
+  const Expected<SampleRate> rate = parse_sample_rate(value.text);
+  if (!rate) return rate.error().front();
+  s.calibrate_single_gpu = rate->per_second;
+  s.calibrate_in_iterations = rate->iterations;
+  return std::nullopt;
+}
+
+void add_constants(Table& t) {
+  t.version("software.torch", &Scenario::torch_version).doc("PyTorch; rules of buckets and defaults follow it");
+  t.version("software.nccl", &Scenario::nccl_version).doc("NCCL; its choices follow it");
+  t.version("software.cuda", &Scenario::cuda_version).doc("CUDA toolkit");
+  t.custom("calibrate.single_gpu", read_speed,
+           [](const Scenario& s) -> std::optional<std::string> {
+             if (!s.calibrate_single_gpu) return "none";
+             return quantity_text(*s.calibrate_single_gpu, Unit::SampleRate);
+           })
+      .unset("none")
+      .unit(Unit::SampleRate)
+      .doc("Measured speed of one GPU with this model, batch and precision: scales the GPU's kernel times");
+  t.later("nccl", "NCCL's environment variables");
+  t.later("gloo", "Gloo's settings");
+}
+
+void add_noise(Table& t) {
+  t.choice("noise", [](auto& s) -> auto& { return s.noise.none; }, {{"none", true}})
+      .shown_if(has_no_noise)
+      .doc("none: not even the expected wait for the slowest of equal ranks");
+  t.bound(
+       "noise.jitter.sigma", FieldType::Quantity,
+       [](Scenario& s, const Scalars& v) {
+         if (!s.noise.jitter) s.noise.jitter.emplace();
+         s.noise.jitter->sigma = std::get<double>(v.front());
+       },
+       [](const Scenario& s) -> std::optional<Scalars> {
+         if (!s.noise.jitter) return std::nullopt;
+         return Scalars{s.noise.jitter->sigma};
+       })
+      .unit(Unit::Fraction)
+      .range(0, 1)
+      .doc("Sigma of the factor on a rank's GPU kernels; its mean is 1");
+  t.bound(
+       "noise.jitter.per", FieldType::Choice,
+       [](Scenario& s, const Scalars& v) {
+         if (!s.noise.jitter) s.noise.jitter.emplace();
+         s.noise.jitter->per = std::get<std::string>(v.front()) == "rank" ? JitterPer::Rank : JitterPer::Step;
+       },
+       [](const Scenario& s) -> std::optional<Scalars> {
+         if (!s.noise.jitter) return std::nullopt;
+         return Scalars{std::string(s.noise.jitter->per == JitterPer::Rank ? "rank" : "step")};
+       })
+      .choices({"step", "rank"})
+      .later_choice("op")
+      .doc("A new draw for every step of a rank, or one for each rank");
+  t.only("noise.jitter.distribution", "lognormal", {}).shown_if(has_jitter).doc("Form of the distribution");
+  t.integer(
+       "noise.runs", [](auto& s) -> auto& { return s.noise.runs; })
+      .range(1, 1e6)
+      .shown_if(has_noise)
+      .doc("Steady-state steps when there is jitter");
+  for (const char* key : {"slow", "tail", "slow_links", "background", "work_per_rank", "fail"})
+    t.later(std::string("noise.") + key, "Ranks, links or steps that differ");
+}
+
+}  // namespace
+
+bool is_model_path(const std::string& name) {
+  const auto ends_with = [&](std::string_view end) {
+    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  };
+  return name.find('/') != std::string::npos || ends_with(".yaml") || ends_with(".yml") || ends_with(".json");
+}
+
+const ZooEntry* find_zoo_entry(const std::string& name) {
+  const std::string wanted = canonical_name(name);
+  for (const ZooEntry& entry : zoo())
+    if (canonical_name(entry.name) == wanted) return &entry;
+  return nullptr;
+}
+
+const FieldTable<Scenario>& scenario_fields() {
+  static const Table table = [] {
+    Table t("scenario");
+    t.text("question", &Scenario::question).doc("What the scenario is to answer, for people");
+    add_model(t);
+    add_training(t);
+    add_machine(t);
+    add_ddp(t);
+    add_loop(t);
+    add_input(t);
+    add_constants(t);
+    for (const char* key : {"fsdp", "local_sgd", "parameter_server"}) t.later(key, "Options of a later strategy");
+    add_noise(t);
+    t.later("measure", "How `lockstep measure` measures");
+    t.later("price_per_gpu_hour", "For the cost of an epoch and of the run");
+    t.integer("seed", &Scenario::seed).doc("Of the random numbers");
+    t.refuse_sweeps("a list of values is a sweep; `lockstep predict` takes lists in `gpus` and `strategy` only",
+                    "keep one value; `lockstep sweep`, which runs every combination, comes with the next version");
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace lockstep

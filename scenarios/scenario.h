@@ -1,0 +1,107 @@
+// A scenario: what is trained, how, and on what. Plain data; read and checked by scenarios/reader.h from the field
+// table in scenarios/fields.h. Keys and meanings: docs/interface.md. SI units inside.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/zoo/zoo.h"
+
+namespace lockstep {
+
+enum class Strategy { Single, Dp, Ddp };
+enum class Precision { Fp32, Tf32, AmpFp16, AmpBf16 };
+enum class Switch { Auto, Off, On };
+enum class OptimizerKind { None, Sgd, SgdMomentum, Adam, AdamW };
+enum class OptimizerImplementation { ForLoop, Foreach, Fused };
+enum class ZeroGrad { Auto, None, Zeros };
+enum class InputSource { Device, Host };
+enum class HostMemory { Pageable, Pinned };
+enum class DpCopy { Device0, Scatter };
+enum class JitterPer { Step, Rank, Op };
+
+const char* name_of(Strategy strategy);    // single, dp, ddp
+const char* name_of(Precision precision);  // fp32, tf32, amp-fp16, amp-bf16
+
+struct DdpOptions {
+  std::optional<std::int64_t> bucket_cap_bytes;    // unset = default: 25 MiB with a 1 MiB first bucket
+  std::optional<std::int64_t> first_bucket_bytes;  // unset = 1 MiB with the default cap, else the cap
+  bool gradient_as_bucket_view = false;
+  bool broadcast_buffers = true;
+  bool find_unused_parameters = false;
+  bool static_graph = false;
+};
+
+struct InputOptions {
+  InputSource source = InputSource::Device;
+  HostMemory memory = HostMemory::Pageable;
+  bool non_blocking = false;
+  DType dtype = DType::Fp32;  // of images; token ids are int64 always
+  bool touched = true;        // false: first touch of a loader's shared-memory pages is paid by the copy
+  DpCopy dp_copy = DpCopy::Device0;
+};
+
+struct Jitter {
+  double sigma = 0;  // of a lognormal with mean 1
+  JitterPer per = JitterPer::Step;
+};
+
+struct Noise {
+  bool none = false;             // `noise: none`: no expected wait for the slowest rank either
+  std::optional<Jitter> jitter;  // set: ranks are drawn, the expected wait is left out
+  int runs = 200;                // steady-state steps when there is jitter
+};
+
+struct Scenario {
+  std::string file;      // where it was read from, for messages
+  std::string question;  // may be empty
+
+  std::string model_name;  // zoo name or path of a model file
+  ModelOptions model_options;
+  std::optional<std::int64_t> per_gpu_batch, global_batch;  // exactly one is set
+  Precision precision = Precision::Fp32;
+  Switch tf32_conv = Switch::Auto, tf32_matmul = Switch::Auto;
+
+  std::string topology_node;    // preset or path
+  std::string topology_fabric;  // preset, path, "own", or empty
+  std::optional<int> gpus_per_node;
+  std::map<std::string, double> topology_override;  // "nic.rate" -> bytes/s, "nic.latency" -> s
+
+  std::vector<int> gpus;                               // total GPUs, ascending as given
+  std::vector<Strategy> strategies = {Strategy::Ddp};  // without Single unless asked for; the baseline is added anyway
+  DdpOptions ddp;
+  int accumulate_steps = 1;
+  bool accumulate_no_sync = true;
+
+  OptimizerKind optimizer = OptimizerKind::SgdMomentum;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::Foreach;
+  ZeroGrad zero_grad = ZeroGrad::Auto;  // auto: none from torch 2.0
+  bool weight_decay = true;
+  bool clip_grad_norm = false;
+
+  std::optional<double> host_factor;  // unset = the node's
+  InputOptions input;
+
+  std::optional<std::int64_t> data_samples;
+  int data_epochs = 1;
+  std::int64_t data_validation_samples = 0;
+  double data_startup_s = 0;
+
+  std::string torch_version = "2.11", nccl_version = "2.28.9", cuda_version = "13.0";
+  std::optional<double> calibrate_single_gpu;  // samples/s of one GPU
+  bool calibrate_in_iterations = false;        // while reading: the number above is it/s; read_scenario converts it
+  Noise noise;
+  std::uint64_t seed = 1;
+};
+
+// torch_version as {major, minor}; "2.11" is newer than "2.9".
+struct Version {
+  int major = 0, minor = 0;
+  auto operator<=>(const Version&) const = default;
+};
+Version torch_version(const Scenario& scenario);
+
+}  // namespace lockstep
