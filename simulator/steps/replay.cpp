@@ -1,0 +1,258 @@
+#include "simulator/steps/replay.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+namespace lockstep {
+namespace {
+
+struct HostSegment {
+  double from, until;
+  Cause cause;
+};
+
+// Unions of intervals that arrive roughly in order of their start.
+class BusyUnion {
+ public:
+  void add(double from, double until) {
+    if (until > from) intervals_.emplace_back(from, until);
+  }
+  double total() {
+    std::sort(intervals_.begin(), intervals_.end());
+    double sum = 0;
+    double reached = -kUnknownTime;
+    for (const auto& [from, until] : intervals_) {
+      sum += std::max(0.0, until - std::max(from, reached));
+      reached = std::max(reached, until);
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<std::pair<double, double>> intervals_;
+};
+
+// Books of one rank over one step; everything is cut to [start, end] of the step.
+class Books {
+ public:
+  Books(const StepGraph& graph, const StepRecord& record, int rank, int step, bool with_timeline)
+      : graph_(graph),
+        program_(graph.program(step)),
+        table_(program_, graph.simulated_ranks()),
+        times_(record.steps[static_cast<std::size_t>(step)]),
+        rank_(rank),
+        with_timeline_(with_timeline) {
+    out_.start_s = step == 0 ? 0 : record.steps[static_cast<std::size_t>(step) - 1].end;
+    out_.end_s = times_.end;
+  }
+
+  void kernel(const Item& item, double host_from, double host_until, double idle_from, double start, double end,
+              double nominal_s) {
+    host_work(item, host_from, host_until);
+    idle_for_host(idle_from, start, item.host_cause);
+    const double share = overlap(start, end) / std::max(end - start, 1e-300);
+    charge(item.cause, nominal_s * share);
+    charge(Cause::Contention, (end - start - nominal_s) * share);
+    out_.compute_busy_s += (end - start) * share;
+    gpu_.add(cut(start), cut(end));
+    span(Lane::Compute, item.cause, item.label, start, end, 0);
+  }
+
+  void host(const Item& item, double from, double until) { host_work(item, from, until); }
+
+  // The compute stream waits [from, until] for the end of a meeting that it joined.
+  void stream_waits(const Item& item, double from, double until) {
+    const Meeting& meeting = program_.meetings[static_cast<std::size_t>(item.meeting)];
+    const double start = std::clamp(meeting_times(item.meeting).start, from, until);
+    charge(meeting.wait_cause, overlap(from, start));
+    charge(meeting.cause, overlap(start, until));
+  }
+
+  // Idle of the stream between `from` and an arrival at `until` (the host was late).
+  void idle_for_host(double from, double until, Cause otherwise) {
+    if (until <= from) return;
+    while (!segments_.empty() && segments_.front().until <= from) segments_.pop_front();
+    double at = from;
+    for (const auto& segment : segments_) {
+      if (segment.from >= until) break;
+      if (segment.from > at) charge(otherwise, overlap(at, segment.from));
+      at = std::max(at, segment.from);
+      const double to = std::min(segment.until, until);
+      if (to <= at) continue;
+      charge(segment.cause, overlap(at, to));
+      at = to;
+    }
+    if (until > at) charge(otherwise, overlap(at, until));
+  }
+
+  // The host is held by a meeting from `from` to its end.
+  void host_held(const Meeting& meeting, double from, double start, double end) {
+    if (start > from) segments_.push_back({from, start, meeting.wait_cause});
+    if (end > std::max(from, start)) segments_.push_back({std::max(from, start), end, meeting.cause});
+  }
+
+  void collective(const Meeting& meeting, double arrival, double ready, double launch, const MeetingTimes& t) {
+    const bool is_copy = meeting.algorithm.empty();
+    if (!is_copy) gpu_.add(cut(arrival), cut(t.end));
+    if (with_timeline_ && t.end > arrival)
+      out_.timeline.push_back({is_copy ? Lane::Copy : Lane::Communication, meeting.cause, meeting.name,
+                               arrival - out_.start_s, t.end - out_.start_s, meeting.payload_bytes});
+    if (meeting.on == ArriveOn::Communication) out_.communication_s += t.end - t.start;
+    if (meeting.bucket < 0) return;
+    const double zero = out_.start_s;
+    out_.buckets.push_back({meeting.bucket, meeting.payload_bytes, ready - zero, launch - zero, t.start - zero,
+                            t.end - zero, t.start - launch, t.end - t.start, meeting.algorithm, meeting.protocol,
+                            meeting.channels});
+  }
+
+  const MeetingTimes& meeting_times(int meeting) const { return times_.meetings[table_.index(meeting, rank_)]; }
+  const StepProgram& program() const { return program_; }
+
+  Replay close() {
+    out_.gpu_busy_s = gpu_.total();
+    double sum = 0;
+    for (const double part : out_.breakdown_s) sum += part;
+    // A rank that starts the step late or ends before the critical one: the rest is waiting for others.
+    const double rest = out_.end_s - out_.start_s - sum;
+    if (rest > 1e-12) charge(Cause::WaitForPeers, rest);
+    const double exposed = out_.breakdown_s[static_cast<std::size_t>(Cause::ExposedCommunication)];
+    out_.hidden_communication_s = std::max(0.0, out_.communication_s - exposed);
+    return std::move(out_);
+  }
+
+ private:
+  double cut(double t) const { return std::clamp(t, out_.start_s, out_.end_s); }
+  double overlap(double from, double until) const { return std::max(0.0, cut(until) - cut(from)); }
+  void charge(Cause cause, double seconds) { out_.breakdown_s[static_cast<std::size_t>(cause)] += seconds; }
+
+  void host_work(const Item& item, double from, double until) {
+    if (until > from) segments_.push_back({from, until, item.host_cause});
+    out_.host_busy_s += item.host_s;
+    if (item.host_s > 0) span(Lane::Cpu, item.host_cause, item.label, until - item.host_s, until, 0);
+  }
+
+  void span(Lane lane, Cause cause, int label, double from, double until, std::int64_t bytes) {
+    if (!with_timeline_) return;
+    const std::string name = label < 0 ? std::string(name_of(cause)) : graph_.labels[static_cast<std::size_t>(label)];
+    out_.timeline.push_back({lane, cause, name, from - out_.start_s, until - out_.start_s, bytes});
+  }
+
+  const StepGraph& graph_;
+  const StepProgram& program_;
+  MeetingTable table_;
+  const StepTimes& times_;
+  int rank_;
+  bool with_timeline_;
+  std::deque<HostSegment> segments_;
+  BusyUnion gpu_;
+  Replay out_;
+};
+
+// Walks one rank with every end known. `Notes` is Books for the shown step, nothing for the steps before.
+class Replayer {
+ public:
+  Replayer(const StepGraph& graph, const StepRecord& record, int rank, const JitterSource& jitter)
+      : graph_(graph), record_(record), rank_(rank), rank_class_(graph.class_of(rank)), jitter_(jitter) {}
+
+  void skip_step() {
+    NoRecorder recorder;
+    run_step(recorder, nullptr);
+  }
+  void note_step(Books& books) { run_step(books, &books); }
+
+ private:
+  struct Environment {
+    const StepRecord& record;
+    const MeetingTable& table;
+    const JitterSource& jitter;
+    int rank;
+    double end_of(int step, int meeting) const {
+      return record.steps[static_cast<std::size_t>(step)].meetings[table.index(meeting, rank)].end;
+    }
+    double factor(int step) const { return jitter.factor(rank, step); }
+  };
+
+  template <class Recorder>
+  void run_step(Recorder& recorder, Books* books) {
+    const StepProgram& program = graph_.program(cursor_.step);
+    const MeetingTable table(program, graph_.simulated_ranks());
+    const Environment environment{record_, table, jitter_, rank_};
+    while (true) {
+      const Stop stop = walk(graph_, rank_class_, cursor_, window_, queue_, environment, recorder);
+      if (stop.kind == StopKind::StepEnd) break;
+      LOCKSTEP_ENSURE(stop.kind == StopKind::Arrive, "replay of rank {} stopped with {}", rank_,
+                      static_cast<int>(stop.kind));
+      join(program, stop, table, recorder, books);
+    }
+    next_step(cursor_);
+  }
+
+  template <class Recorder>
+  void join(const StepProgram& program, const Stop& stop, const MeetingTable& table, Recorder& recorder, Books* books) {
+    const Meeting& meeting = program.meetings[static_cast<std::size_t>(stop.meeting)];
+    const Item& item = program.programs[static_cast<std::size_t>(rank_class_)][static_cast<std::size_t>(cursor_.item)];
+    const MeetingTimes& t =
+        record_.steps[static_cast<std::size_t>(cursor_.step)].meetings[table.index(stop.meeting, rank_)];
+    const double ready = cursor_.stream;
+    const double launch = cursor_.host + item.host_s;
+    double arrival = stop.date;
+    if (meeting.on == ArriveOn::Communication) {
+      arrival = std::max(arrival, communication_end_);
+      extend_window(window_, arrival, t.end);
+      communication_end_ = t.end;
+    }
+    const bool holds = meeting.holds[static_cast<std::size_t>(rank_class_)];
+    if (books != nullptr && meeting.on != ArriveOn::Host) books->idle_for_host(ready, stop.date, item.host_cause);
+    pass_arrival(graph_, rank_class_, cursor_, stop.date, t.end, recorder);
+    if (books == nullptr) return;
+    if (meeting.on == ArriveOn::Host && holds) books->host_held(meeting, stop.date, t.start, t.end);
+    books->collective(meeting, arrival, ready, launch, t);
+  }
+
+  const StepGraph& graph_;
+  const StepRecord& record_;
+  int rank_;
+  int rank_class_;
+  const JitterSource& jitter_;
+  Cursor cursor_;
+  SlowWindow window_;
+  double communication_end_ = 0;
+  LaunchQueue queue_;
+};
+
+}  // namespace
+
+Replay replay(const StepGraph& graph, const StepRecord& record, int rank, int step, const JitterSource& jitter,
+              bool with_timeline) {
+  Replayer replayer(graph, record, rank, jitter);
+  for (int s = 0; s < step; ++s) replayer.skip_step();
+  Books books(graph, record, rank, step, with_timeline);
+  replayer.note_step(books);
+  return books.close();
+}
+
+std::vector<LinkUse> link_use(const StepGraph& graph, const StepRecord& record, int step) {
+  std::vector<LinkUse> uses;
+  for (const auto& link : graph.links) uses.push_back({link.id, name_of(link.link_class), 0, 0, 0, link.rate});
+  const StepProgram& program = graph.program(step);
+  const MeetingTable table(program, graph.simulated_ranks());
+  const StepTimes& times = record.steps[static_cast<std::size_t>(step)];
+  const double before = step == 0 ? 0 : record.steps[static_cast<std::size_t>(step) - 1].end;
+  for (int m = 0; m < static_cast<int>(program.meetings.size()); ++m) {
+    const Meeting& meeting = program.meetings[static_cast<std::size_t>(m)];
+    if (meeting.flow_bytes == 0) continue;
+    for (std::size_t route = 0; route < meeting.routes.size(); ++route) {
+      const MeetingTimes& t = times.meetings[table.index(m, static_cast<int>(route))];
+      for (const auto link : meeting.routes[route]) {
+        LinkUse& use = uses[static_cast<std::size_t>(link)];
+        use.bytes += meeting.flow_bytes;
+        use.busy_s += t.end - t.start - meeting.alpha_s;
+      }
+    }
+  }
+  for (auto& use : uses) use.utilization = use.busy_s / (times.end - before);
+  return uses;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,90 @@
+#include "simulator/steps/step_graph.h"
+
+#include <algorithm>
+
+#include "simulator/base/ensure.h"
+
+namespace lockstep {
+
+int StepGraph::simulated_ranks() const {
+  int total = 0;
+  for (const auto& c : classes) total += c.folded ? 1 : c.ranks;
+  return total;
+}
+
+int StepGraph::real_ranks() const {
+  int total = 0;
+  for (const auto& c : classes) total += c.ranks;
+  return total;
+}
+
+int StepGraph::class_of(int simulated_rank) const {
+  int first = 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    first += classes[c].folded ? 1 : classes[c].ranks;
+    if (simulated_rank < first) return static_cast<int>(c);
+  }
+  LOCKSTEP_ENSURE(false, "rank {} of {}", simulated_rank, simulated_ranks());
+}
+
+int StepGraph::arrivals(const StepProgram& program, int meeting) const {
+  int expected = 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const auto joins = std::any_of(program.programs[c].begin(), program.programs[c].end(), [meeting](const Item& item) {
+      return item.kind == ItemKind::Arrive && item.meeting == meeting;
+    });
+    if (joins) expected += classes[c].folded ? 1 : classes[c].ranks;
+  }
+  return expected;
+}
+
+Item& ProgramBuilder::add(ItemKind kind, double host_s, const std::string& label) {
+  Item item;
+  item.kind = kind;
+  item.host_s = host_s;
+  item.host_cause = host_cause_;
+  item.label = label.empty() ? -1 : add_label(graph_, label);
+  items_.push_back(item);
+  return items_.back();
+}
+
+void ProgramBuilder::kernel(double host_s, double device_s, Cause cause, const std::string& label) {
+  Item& item = add(ItemKind::Kernel, host_s, label);
+  item.device_s = device_s;
+  item.cause = cause;
+}
+
+void ProgramBuilder::host(double host_s, Cause host_cause, const std::string& label) {
+  if (host_s <= 0) return;
+  add(ItemKind::HostWork, host_s, label).host_cause = host_cause;
+}
+
+void ProgramBuilder::arrive(int meeting, double host_s, const std::string& label) {
+  add(ItemKind::Arrive, host_s, label).meeting = meeting;
+}
+
+void ProgramBuilder::stream_wait(int meeting) {
+  add(ItemKind::StreamWait, 0, "").meeting = meeting;
+}
+void ProgramBuilder::host_wait(int meeting) {
+  add(ItemKind::HostWait, 0, "").meeting = meeting;
+}
+void ProgramBuilder::host_sync() {
+  add(ItemKind::HostSync, 0, "");
+}
+
+int add_label(StepGraph& graph, const std::string& label) {
+  graph.labels.push_back(label);
+  return static_cast<int>(graph.labels.size()) - 1;
+}
+
+std::int32_t add_link(StepGraph& graph, const Link& link) {
+  const auto found =
+      std::find_if(graph.links.begin(), graph.links.end(), [&](const Link& other) { return other.id == link.id; });
+  if (found != graph.links.end()) return static_cast<std::int32_t>(found - graph.links.begin());
+  LOCKSTEP_ENSURE(link.rate > 0, "link {} has rate {}", link.id, link.rate);
+  graph.links.push_back(link);
+  return static_cast<std::int32_t>(graph.links.size()) - 1;
+}
+
+}  // namespace lockstep

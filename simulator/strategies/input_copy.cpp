@@ -1,0 +1,106 @@
+#include "simulator/strategies/input_copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep {
+namespace {
+
+// A pageable copy crosses the host's memory three times: read by the CPU, written to a pinned staging buffer, read by
+// the GPU's copy engine. A pinned one crosses it once.
+double memory_crossings(HostMemory memory) {
+  return memory == HostMemory::Pageable ? 3 : 1;
+}
+
+// Links of one copy; the CPU thread that stages pageable memory is a link of its own.
+std::vector<Link> copy_links(const StepContext& context, int node, int gpu) {
+  std::vector<Link> links = host_to_device_path(context.topology, node, gpu);
+  const HostMemory memory = context.scenario.input.memory;
+  for (auto& link : links)
+    if (link.link_class == LinkClass::Host) link.rate /= memory_crossings(memory);
+  if (memory == HostMemory::Pageable)
+    links.push_back(
+        {fmt::format("node{}.gpu{}.staging", node, gpu), LinkClass::Host, context.input.pageable_rate, 0, 1});
+  return links;
+}
+
+struct Place {
+  int node, gpu;
+};
+std::vector<Place> places(const StepContext& context) {
+  std::vector<Place> result;
+  for (int rank = 0; rank < context.request.gpus; ++rank)
+    result.push_back({rank / context.topology.gpus_per_node, rank % context.topology.gpus_per_node});
+  return result;
+}
+
+}  // namespace
+
+CopyMode copy_mode(const InputOptions& input) {
+  return input.memory == HostMemory::Pinned && input.non_blocking ? CopyMode::Queued : CopyMode::Blocking;
+}
+
+std::vector<std::int32_t> host_copy_route(StepGraph& graph, const StepContext& context, int node, int gpu_in_node) {
+  std::vector<std::int32_t> route;
+  for (const auto& link : copy_links(context, node, gpu_in_node)) route.push_back(add_link(graph, link));
+  return route;
+}
+
+double host_copy_fixed_s(const StepContext& context, std::int64_t bytes) {
+  const InputOptions& input = context.scenario.input;
+  const bool faults = !input.touched && input.memory == HostMemory::Pageable;
+  return faults ? static_cast<double>(bytes) * context.input.page_fault : 0;
+}
+
+FoldedCopy folded_copy(const StepContext& context) {
+  std::map<std::string, int> sharers;
+  for (const auto& place : places(context))
+    for (const auto& link : copy_links(context, place.node, place.gpu)) ++sharers[link.id];
+  FoldedCopy folded;
+  folded.alike = true;
+  std::vector<std::pair<double, int>> first;
+  for (const auto& place : places(context)) {
+    std::vector<std::pair<double, int>> signature;
+    double rate = std::numeric_limits<double>::infinity();
+    for (const auto& link : copy_links(context, place.node, place.gpu)) {
+      signature.emplace_back(link.rate, sharers[link.id]);
+      rate = std::min(rate, link.rate / sharers[link.id]);
+    }
+    if (first.empty()) {
+      first = signature;
+      folded.rate = rate;
+    }
+    folded.alike &= signature == first;
+  }
+  return folded;
+}
+
+void add_input_copy(StepGraph& graph, StepProgram& step, ProgramBuilder& program, const StepContext& context,
+                    bool folded) {
+  const InputOptions& input = context.scenario.input;
+  if (input.source != InputSource::Host) return;
+  Meeting copy;
+  copy.name = "batch to GPU";
+  copy.own = true;
+  copy.cause = copy.wait_cause = Cause::CopyToDevice;
+  copy.payload_bytes = copy.flow_bytes = batch_bytes(context.model, context.request.per_gpu_batch, input.dtype);
+  copy.alpha_s = host_copy_fixed_s(context, copy.flow_bytes);
+  copy.holds = {true};
+  const CopyMode mode = copy_mode(input);
+  copy.on = mode == CopyMode::Blocking ? ArriveOn::Host : ArriveOn::Stream;
+  if (folded) {
+    copy.routes = {{add_link(graph, {"host_to_device", LinkClass::Pcie, folded_copy(context).rate, 0, 1})}};
+  } else {
+    for (const auto& place : places(context))
+      copy.routes.push_back(host_copy_route(graph, context, place.node, place.gpu));
+  }
+  const bool no_links = copy.routes.front().empty();  // a cpu rank has the batch where it needs it
+  if (no_links) return;
+  step.meetings.push_back(copy);
+  if (mode == CopyMode::Blocking) program.host_sync();
+  program.arrive(static_cast<int>(step.meetings.size()) - 1, context.host.c_f, "batch to GPU");
+}
+
+}  // namespace lockstep

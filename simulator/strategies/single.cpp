@@ -1,0 +1,51 @@
+// One GPU without a wrapper: the baseline of every other strategy.
+#include "simulator/strategies/input_copy.h"
+#include "simulator/strategies/iteration.h"
+#include "simulator/strategies/strategies.h"
+
+namespace lockstep {
+
+StepGraph build_single(const StepContext& context) {
+  StepGraph graph;
+  graph.launch_latency_s = context.host.launch_latency;
+  graph.contention = context.ddp.phi;
+  graph.classes = {{0, 1, false}};
+  graph.steady.micro_steps = context.request.micro_steps;
+  graph.steady.programs.resize(1);
+  ProgramBuilder program(graph, graph.steady.programs[0]);
+  const RankView view;
+  add_start(program, context, view);
+  for (int micro = 0; micro < context.request.micro_steps; ++micro) {
+    add_input_copy(graph, graph.steady, program, context, false);
+    add_forward(program, context, view);
+    if (const OpCost* loss = loss_cost(context)) {
+      add_loss(program, context, *loss, view);
+      add_loss_backward(program, *loss, view);
+    }
+    add_backward(program, context, view, context.keeps_gradients || micro > 0, {});
+  }
+  add_optimizer(program, context, view);
+  return graph;
+}
+
+StepGraph build_step_graph(const PointRequest& request) {
+  const StepContext context(request);
+  switch (request.strategy) {
+    case Strategy::Ddp:
+      return build_ddp(context);
+    case Strategy::Dp:
+      if (request.gpus > 1) return build_dp(context);
+      [[fallthrough]];
+    case Strategy::Single:
+      break;
+  }
+  return build_single(context);
+}
+
+bool ranks_are_alike(const PointRequest& request) {
+  if (request.scenario->noise.jitter) return false;
+  if (request.strategy != Strategy::Ddp || request.scenario->input.source != InputSource::Host) return true;
+  return folded_copy(StepContext(request)).alike;
+}
+
+}  // namespace lockstep
