@@ -12,6 +12,8 @@
 
 namespace lockstep {
 
+class Simulation;
+
 struct EngineOptions {
   StopRule stop;
   JitterSource jitter;
@@ -31,7 +33,6 @@ class Engine {
   StepRecord run();
 
  private:
-  class Simulation;
   std::unique_ptr<Simulation> simulation_;
 };
 

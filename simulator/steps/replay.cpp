@@ -98,7 +98,8 @@ class Books {
     if (with_timeline_ && t.end > arrival)
       out_.timeline.push_back({is_copy ? Lane::Copy : Lane::Communication, meeting.cause, meeting.name,
                                arrival - out_.start_s, t.end - out_.start_s, meeting.payload_bytes});
-    if (meeting.on == ArriveOn::Communication) out_.communication_s += t.end - t.start;
+    if (meeting.on == ArriveOn::Communication && meeting.cause == Cause::ExposedCommunication)
+      out_.communication_s += t.end - t.start;
     if (meeting.bucket < 0) return;
     const double zero = out_.start_s;
     out_.buckets.push_back({meeting.bucket, meeting.payload_bytes, ready - zero, launch - zero, t.start - zero,

@@ -9,7 +9,7 @@ namespace lockstep {
 struct Replay {
   double start_s = 0, end_s = 0;                  // of the step: the ends of the previous and of this step
   std::array<double, kCauseCount> breakdown_s{};  // sums to end_s - start_s
-  double communication_s = 0;                     // sum of start-to-end of the collectives on the communication stream
+  double communication_s = 0;  // sum of start-to-end of the gradient collectives on the communication stream
   double hidden_communication_s = 0;
   double compute_busy_s = 0;         // kernels other than communication
   double gpu_busy_s = 0;             // any kernel, collectives that wait for peers included

@@ -79,12 +79,10 @@ int add_label(StepGraph& graph, const std::string& label) {
 }
 
 std::int32_t add_link(StepGraph& graph, const Link& link) {
-  const auto found =
-      std::find_if(graph.links.begin(), graph.links.end(), [&](const Link& other) { return other.id == link.id; });
-  if (found != graph.links.end()) return static_cast<std::int32_t>(found - graph.links.begin());
   LOCKSTEP_ENSURE(link.rate > 0, "link {} has rate {}", link.id, link.rate);
-  graph.links.push_back(link);
-  return static_cast<std::int32_t>(graph.links.size()) - 1;
+  const auto [entry, added] = graph.link_index.try_emplace(link.id, static_cast<std::int32_t>(graph.links.size()));
+  if (added) graph.links.push_back(link);
+  return entry->second;
 }
 
 }  // namespace lockstep

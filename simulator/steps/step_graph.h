@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "simulator/result/result.h"
@@ -82,9 +83,9 @@ struct StepGraph {
   std::vector<RankClass> classes;
   std::vector<Link> links;  // capacities as the simulated ranks see them (shared links divided when folded)
   std::vector<std::string> labels;
+  std::unordered_map<std::string, std::int32_t> link_index;  // id -> index into links; kept by add_link()
   double launch_latency_s = 8e-6;  // a kernel starts so long after its launch on the host at the earliest
   double contention = 1.15;        // compute takes this factor longer while the communication stream is busy
-  double host_end_s = 0;
 
   const StepProgram& program(int step) const {
     return step < static_cast<int>(warm_up.size()) ? warm_up[static_cast<std::size_t>(step)] : steady;

@@ -101,34 +101,51 @@ class DpBuilder {
   }
 
   void copy_batch() {
+    const bool queued = copy_mode(context_.scenario.input) == CopyMode::Queued;
     if (context_.scenario.input.dp_copy == DpCopy::Device0) {
-      copy_to(0, batch_bytes_of(gpus_), Cause::CopyToDevice);
-      return;
+      if (queued) {
+        queue_copies({0}, batch_bytes_of(gpus_), Cause::CopyToDevice);
+      } else {
+        copy_now(0, batch_bytes_of(gpus_), Cause::CopyToDevice);
+      }
+    } else if (queued) {
+      std::vector<int> all;
+      for (int gpu = 0; gpu < graph_.simulated_ranks(); ++gpu) all.push_back(gpu);
+      queue_copies(all, batch_bytes_of(1), Cause::Scatter);
+    } else {
+      // One host thread copies piece after piece, each over its own GPU's links.
+      for (int gpu = 0; gpu < gpus_; ++gpu) copy_now(gpu, batch_bytes_of(1), Cause::Scatter);
     }
-    // One host thread copies piece after piece, each over its own GPU's links.
-    for (int gpu = 0; gpu < gpus_; ++gpu) copy_to(gpu, batch_bytes_of(1), Cause::Scatter);
   }
 
-  void copy_to(int gpu, std::int64_t bytes, Cause cause) {
-    const bool queued = copy_mode(context_.scenario.input) == CopyMode::Queued;
-    Meeting& copy = new_meeting(fmt::format("batch to GPU {}", gpu), queued ? ArriveOn::Stream : ArriveOn::Host, cause,
-                                {true, true});
+  // The host waits for the copy; for a copy to GPU 0 also for what GPU 0 had to do before.
+  void copy_now(int gpu, std::int64_t bytes, Cause cause) {
+    const auto route = host_copy_route(graph_, context_, 0, gpu);
+    if (route.empty()) return;
+    Meeting& copy = new_meeting(fmt::format("batch to GPU {}", gpu), ArriveOn::Host, cause, {true, true});
     copy.payload_bytes = copy.flow_bytes = bytes;
     copy.alpha_s = host_copy_fixed_s(context_, bytes);
-    copy.routes = {host_copy_route(graph_, context_, 0, gpu)};
-    if (copy.routes[0].empty()) {
-      step_.meetings.pop_back();
-      return;
-    }
-    if (queued) {
-      // Only the receiving GPU's stream waits; the others are not touched.
-      copy.holds = {gpu == 0, gpu != 0};
-      (gpu == 0 ? programs_[0] : programs_[1])->arrive(last_meeting(), host_.c_f, copy.name);
-      (gpu == 0 ? programs_[1] : programs_[0])->host(host_.c_f, cause, copy.name);
-      return;
-    }
+    copy.routes = {route};
     if (gpu == 0) programs_[0]->host_sync();
     all_arrive(host_.c_f, copy.name);
+  }
+
+  // Copies that wait in the streams of the receiving GPUs (the first, or all of them), all at once.
+  void queue_copies(const std::vector<int>& gpus, std::int64_t bytes, Cause cause) {
+    std::vector<std::vector<std::int32_t>> routes;
+    for (const int gpu : gpus) routes.push_back(host_copy_route(graph_, context_, 0, gpu));
+    if (routes[0].empty()) return;
+    const bool to_all = gpus.size() > 1;
+    Meeting& copy = new_meeting("batch to GPU", ArriveOn::Stream, cause, {true, true});
+    copy.own = to_all;
+    copy.payload_bytes = copy.flow_bytes = bytes;
+    copy.routes = routes;
+    programs_[0]->arrive(last_meeting(), host_.c_f * static_cast<double>(gpus.size()), copy.name);
+    if (to_all) {
+      programs_[1]->arrive(last_meeting(), host_.c_f * static_cast<double>(gpus.size()), copy.name);
+    } else {
+      programs_[1]->host(host_.c_f, cause, copy.name);
+    }
   }
 
   // Pieces of a batch that lies on GPU 0 go to the other GPUs.

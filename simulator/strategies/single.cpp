@@ -43,9 +43,12 @@ StepGraph build_step_graph(const PointRequest& request) {
 }
 
 bool ranks_are_alike(const PointRequest& request) {
+  const InputOptions& input = request.scenario->input;
   if (request.scenario->noise.jitter) return false;
-  if (request.strategy != Strategy::Ddp || request.scenario->input.source != InputSource::Host) return true;
-  return folded_copy(StepContext(request)).alike;
+  if (input.source != InputSource::Host || request.strategy == Strategy::Single) return true;
+  if (request.strategy == Strategy::Ddp) return folded_copy(StepContext(request)).alike;
+  // DataParallel's pieces cross the links of different GPUs at once.
+  return input.dp_copy == DpCopy::Device0 || copy_mode(input) == CopyMode::Blocking;
 }
 
 }  // namespace lockstep

@@ -1,0 +1,206 @@
+#include "simulator/answers/bands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "topologies/rates.h"
+#include "topologies/routes.h"
+
+namespace lockstep {
+namespace {
+
+// The presets' host factor of 0.8 is the geometric middle of 0.5 and 1.3.
+constexpr double kHostLow = 0.5 / 0.8, kHostHigh = 1.3 / 0.8;
+
+bool is_depthwise(const Model& model) {
+  int convolutions = 0, depthwise = 0;
+  for (const Op& op : model.ops) {
+    if (op.kind != OpKind::Conv2d) continue;
+    ++convolutions;
+    depthwise += op.conv.groups > 1 && op.conv.groups == model.input_shape(op).front() ? 1 : 0;
+  }
+  return depthwise * 4 > convolutions;
+}
+
+bool is_transformer(const Model& model) {
+  return std::any_of(model.ops.begin(), model.ops.end(), [](const Op& op) { return op.kind == OpKind::Softmax; });
+}
+
+bool is_data_center_gpu(const GpuType& gpu) {
+  for (const char* name : {"v100", "a100", "h100", "h200"})
+    if (gpu.name.rfind(name, 0) == 0) return true;
+  return false;
+}
+
+struct SizeBands {
+  double below_64kib, below_4mib, below_64mib, above;
+};
+
+// Multiply and divide, about 80 % (all-reduce tables against the model, uncalibrated).
+SizeBands size_bands(PathClass path) {
+  switch (path) {
+    case PathClass::NvlinkA100:
+    case PathClass::NvlinkV100:
+    case PathClass::NvlinkH100:
+      return {1.5, 1.5, 1.25, 1.1};
+    case PathClass::InfiniBand:
+      return {1.4, 1.6, 1.3, 1.2};
+    case PathClass::Efa:
+      return {1.4, 1.7, 1.4, 1.2};
+    case PathClass::PcieP2p:
+      return {1.2, 1.2, 1.15, 1.1};
+    case PathClass::PcieShm:  // no measured rate: x/÷ 2 for PCIe
+    case PathClass::CpuShared:
+    case PathClass::Tcp:
+      return {2, 2, 2, 2};
+    case PathClass::SingleGpu:
+      break;
+  }
+  return {1, 1, 1, 1};
+}
+
+struct Factors {
+  double longer = 1, shorter = 1;  // on a collective's time
+};
+
+// TCP fabrics know the band of their own rate.
+Factors collective_factors(const Topology& topology, PathClass path, std::int64_t bytes) {
+  if (path == PathClass::Tcp) {
+    const TcpRate tcp = tcp_rate(topology);
+    if (tcp.low > 0 && tcp.high > 0) return {tcp.rate / tcp.low, tcp.high / tcp.rate};
+  }
+  const double band = collective_band(path, bytes);
+  return {band, band};
+}
+
+// The buckets of DDP with each transfer `longer` or `shorter`: when the last one would end. A bucket starts when it is
+// ready on the slowest rank and the one before it has ended.
+double last_bucket_end_s(const Run& run, const Topology& topology, PathClass path, bool longer) {
+  double end = 0;
+  for (const BucketTimes& bucket : run.buckets) {
+    const Factors factors = collective_factors(topology, path, bucket.bytes);
+    const double ready = std::max(bucket.launch_s, bucket.ready_s);
+    end = std::max(ready, end) + bucket.transfer_s * (longer ? factors.longer : 1 / factors.shorter);
+  }
+  return end;
+}
+
+// Change of the step when collectives are slower (or faster) than predicted.
+double network_change_s(const Run& run, const Topology& topology, PathClass path, bool longer) {
+  if (run.strategy == Strategy::Ddp) {
+    if (run.buckets.empty()) return 0;
+    const BucketTimes& last = run.buckets.back();
+    const double backward_end = std::max(last.ready_s, last.end_s - run.part_s(Cause::ExposedCommunication));
+    const double before = std::max(0.0, last.end_s - backward_end);
+    return std::max(0.0, last_bucket_end_s(run, topology, path, longer) - backward_end) - before;
+  }
+  // DataParallel's broadcast and reduce overlap with nothing. Their time is what the ring's links are busy, at least
+  // the reduce.
+  const Ring ring = ring_of(topology, run.gpus);
+  double busy = run.part_s(Cause::GradientReduce);
+  std::int64_t bytes = 0;
+  for (const LinkUse& link : run.links)
+    if (link.link_class == name_of(ring.slowest) && link.busy_s > busy) {
+      busy = link.busy_s;
+      bytes = link.bytes;
+    }
+  const Factors factors = collective_factors(topology, path, bytes / 2);
+  return busy * (longer ? factors.longer - 1 : 1 / factors.shorter - 1);
+}
+
+// ln(step with changed constants / step), both estimated.
+class Reestimate {
+ public:
+  Reestimate(const Run& run, Points& points, double single_step_s)
+      : points_(points),
+        inputs_(points.point_inputs(run.strategy, run.gpus, {run.per_gpu_batch, run.micro_steps}, single_step_s)) {}
+
+  Expected<double> step_s(double kernel_factor, double host_factor) {
+    Scenario scenario = *inputs_.scenario;
+    scenario.host_factor = scenario.host_factor.value_or(inputs_.topology->node.host.factor) * host_factor;
+    PointInputs changed = inputs_;
+    changed.scenario = &scenario;
+    changed.kernel_factor *= kernel_factor;
+    changed.single_step_s *= kernel_factor;
+    const auto run = points_.source().run(changed, {Method::Estimate, false});
+    if (!run) return tl::unexpected(run.error());
+    return run->step_time_s;
+  }
+
+ private:
+  Points& points_;
+  PointInputs inputs_;
+};
+
+}  // namespace
+
+Band kernel_band(const Model& model, const GpuType& gpu, bool calibrated) {
+  if (calibrated) return {0.94, 1.09, "kernels 0.94 to 1.09 (calibrated)"};
+  if (gpu.vendor == "cpu") return {0.5, 2, "kernels 0.5 to 2 (CPU cores)"};
+  if (!is_data_center_gpu(gpu)) return {0.55, 1.4, "kernels 0.55 to 1.4 (uncalibrated GPU)"};
+  if (is_transformer(model)) return {0.95, 1.3, "kernels 0.95 to 1.3 (transformer)"};
+  if (is_depthwise(model)) return {0.95, 1.45, "kernels 0.95 to 1.45 (depthwise network)"};
+  return {0.85, 1.15, "kernels 0.85 to 1.15 (dense network)"};
+}
+
+double collective_band(PathClass path, std::int64_t bytes) {
+  const SizeBands bands = size_bands(path);
+  if (bytes < 64 * 1024) return bands.below_64kib;
+  if (bytes < 4 * 1024 * 1024) return bands.below_4mib;
+  if (bytes < 64 * 1024 * 1024) return bands.below_64mib;
+  return bands.above;
+}
+
+Expected<Uncertainty> uncertainty_of(const Run& run, Points& points) {
+  const Inputs& inputs = points.inputs();
+  const Topology& topology = inputs.topology;
+  const auto single_s = points.single_step_s({run.per_gpu_batch, run.micro_steps});
+  if (!single_s) return tl::unexpected(single_s.error());
+  Reestimate again(run, points, *single_s);
+  const Band kernels = kernel_band(inputs.model, topology.node.gpu, inputs.scenario().calibrate_single_gpu.has_value());
+  const bool host_known = inputs.scenario().host_factor.has_value();
+
+  const auto base = again.step_s(1, 1);
+  if (!base) return tl::unexpected(base.error());
+  double square_low = 0, square_high = 0;
+  const auto add = [&](double ratio_low, double ratio_high) {
+    square_low += std::pow(std::min(0.0, std::log(ratio_low)), 2);
+    square_high += std::pow(std::max(0.0, std::log(ratio_high)), 2);
+  };
+  const auto estimated = [&](double factor_low, double factor_high, bool host) -> tl::expected<void, Errors> {
+    const auto low = again.step_s(host ? 1 : factor_low, host ? factor_low : 1);
+    const auto high = again.step_s(host ? 1 : factor_high, host ? factor_high : 1);
+    if (!low || !high) return tl::unexpected(low ? high.error() : low.error());
+    add(*low / *base, *high / *base);
+    return {};
+  };
+  if (auto done = estimated(kernels.low, kernels.high, false); !done) return tl::unexpected(done.error());
+  std::string from = kernels.from;
+  if (!host_known) {
+    if (auto done = estimated(kHostLow, kHostHigh, true); !done) return tl::unexpected(done.error());
+    const double factor = topology.node.host.factor;
+    from += fmt::format(", host factor {:.3g} to {:.3g}", factor * kHostLow, factor * kHostHigh);
+  }
+  if (run.gpus > 1) {
+    const PathClass path = ring_of(topology, run.gpus).path;
+    const double step = run.step_time_s;
+    add(std::max(0.01, 1 + network_change_s(run, topology, path, false) / step),
+        1 + network_change_s(run, topology, path, true) / step);
+    from += fmt::format(", collectives over {}", name_of(path));
+  }
+  double spread_low = std::sqrt(square_low), spread_high = std::sqrt(square_high);
+  if (run.strategy == Strategy::Dp && run.gpus > 4) {
+    spread_low *= 2;
+    spread_high *= 2;
+    from += ", twice that beyond 4 GPUs under DataParallel";
+  }
+  if (run.gpus > 32) {
+    spread_high += std::log(1.08);
+    from += ", upper end + 8 % above 32 ranks";
+  }
+  return Uncertainty{run.step_time_s * std::exp(-spread_low), run.step_time_s * std::exp(spread_high), 0.8, from};
+}
+
+}  // namespace lockstep

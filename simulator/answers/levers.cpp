@@ -1,0 +1,170 @@
+#include "simulator/answers/levers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "simulator/base/quantity.h"
+#include "topologies/rates.h"
+#include "topologies/routes.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kLeastGain = 0.01;
+constexpr std::int64_t kMiB = 1 << 20;
+
+// The rate that `override.<class>.rate` stands for now; 0 for classes without one.
+double rate_now(const Topology& topology, const std::string& link_class) {
+  if (link_class == name_of(LinkClass::Nvlink)) return nvlink_rate(topology);
+  if (link_class == name_of(LinkClass::Pcie)) return pcie_slot_rate(topology);
+  if (link_class == name_of(LinkClass::Uplink)) return pcie_uplink_rate(topology);
+  if (link_class == name_of(LinkClass::Host)) return host_rate(topology);
+  if (link_class == name_of(LinkClass::Nic)) return nics_of(topology).rate;
+  return 0;
+}
+
+// Three digits are enough of a rate that somebody is to buy.
+double about_twice(double rate) {
+  const double step = std::pow(10, std::floor(std::log10(2 * rate)) - 2);
+  return std::round(2 * rate / step) * step;
+}
+
+class Candidates {
+ public:
+  Candidates(const Run& run, const Inputs& inputs) : run_(run), inputs_(inputs), scenario_(inputs.scenario()) {}
+
+  std::vector<LeverCandidate> take() {
+    if (run_.strategy == Strategy::Dp) {
+      add("strategy=ddp", [](Scenario& s) { s.strategies = {Strategy::Ddp}; });
+      candidates_.back().strategy = Strategy::Ddp;
+      candidates_.back().same_single = true;
+    }
+    links();
+    if (run_.strategy == Strategy::Ddp && run_.world_size > 1) buckets();
+    if (scenario_.input.source == InputSource::Host && scenario_.input.memory == HostMemory::Pageable)
+      add("input.memory=pinned", [](Scenario& s) { s.input.memory = HostMemory::Pinned; });
+    if (!scenario_.calibrate_single_gpu) batch();
+    return std::move(candidates_);
+  }
+
+ private:
+  void add(std::string set, std::function<void(Scenario&)> change) {
+    candidates_.push_back({std::move(set), run_.strategy, std::move(change), 0, false});
+  }
+
+  void links() {
+    std::map<std::string, double> busy_s;  // class -> of its busiest link
+    for (const LinkUse& link : run_.links)
+      if (link.bytes > 0) busy_s[link.link_class] = std::max(busy_s[link.link_class], link.busy_s);
+    // A ring that is not among the links: nothing is known of how busy it is.
+    if (run_.gpus > 1) busy_s.try_emplace(name_of(ring_of(inputs_.topology, run_.gpus).slowest), run_.step_time_s);
+    for (const auto& [link_class, busy] : busy_s) {
+      const double rate = rate_now(inputs_.topology, link_class);
+      if (rate <= 0) continue;
+      add(fmt::format("topology.override.{}.rate={}", link_class,
+                      quantity_text(about_twice(rate), Unit::BytesPerSecond)),
+          {});
+      candidates_.back().links_busy_s = busy;
+    }
+  }
+
+  void buckets() {
+    for (const std::int64_t mib : {1, 5, 10, 25, 50, 100})
+      if (scenario_.ddp.bucket_cap_bytes != mib * kMiB) {
+        add(fmt::format("ddp.bucket_cap={}MiB", mib), [mib](Scenario& s) { s.ddp.bucket_cap_bytes = mib * kMiB; });
+        candidates_.back().same_single = true;
+      }
+  }
+
+  void batch() {
+    if (const auto size = scenario_.per_gpu_batch)
+      add(fmt::format("batch.per_gpu={}", 2 * *size), [size](Scenario& s) { s.per_gpu_batch = 2 * *size; });
+    if (const auto size = scenario_.global_batch)
+      add(fmt::format("batch.global={}", 2 * *size), [size](Scenario& s) { s.global_batch = 2 * *size; });
+  }
+
+  const Run& run_;
+  const Inputs& inputs_;
+  const Scenario& scenario_;
+  std::vector<LeverCandidate> candidates_;
+};
+
+// Under weak scaling the baseline is the single GPU at the run's own batch: no need to simulate it again.
+void know_single(Points& points, const Run& run) {
+  const Batch batch{run.per_gpu_batch, run.micro_steps};
+  if (run.baseline && batch == Batch{run.baseline->per_gpu_batch, run.baseline->micro_steps})
+    points.know_single_step(batch, run.baseline->step_time_s);
+}
+
+// Decides by the estimate which candidates are worth a simulation.
+class Screen {
+ public:
+  Screen(const Run& run, const Inputs& inputs, const PointSource& source)
+      : run_(run), inputs_(inputs), source_(source) {}
+
+  Expected<bool> promising(const LeverCandidate& candidate) {
+    if (!candidate.change) return candidate.links_busy_s >= kLeastGain * run_.step_time_s;
+    if (!before_) {
+      auto before = throughput(inputs_, run_.strategy);
+      if (!before) return tl::unexpected(std::move(before.error()));
+      before_ = *before;
+    }
+    Inputs changed = inputs_;
+    candidate.change(changed.read.scenario);
+    const auto after = throughput(changed, candidate.strategy);
+    if (!after) return tl::unexpected(after.error());
+    return *after / *before_ - 1 >= kLeastGain / 2;
+  }
+
+ private:
+  Expected<double> throughput(const Inputs& inputs, Strategy strategy) const {
+    Points points(inputs, Method::Estimate, source_);
+    if (strategy == Strategy::Ddp) know_single(points, run_);
+    auto run = points.alone(strategy, run_.gpus);
+    if (!run) return tl::unexpected(std::move(run.error()));
+    return run->not_run ? 0 : run->throughput;
+  }
+
+  const Run& run_;
+  const Inputs& inputs_;
+  const PointSource& source_;
+  std::optional<double> before_;
+};
+
+}  // namespace
+
+std::vector<LeverCandidate> lever_candidates(const Run& run, const Inputs& inputs) {
+  return Candidates(run, inputs).take();
+}
+
+Expected<std::vector<Lever>> find_levers(const Run& run, const Inputs& inputs, Method method,
+                                         const PointSource& source) {
+  std::vector<Lever> levers;
+  const bool fitted = fits_memory(run, inputs.topology.node.gpu).value_or(true);
+  Screen screen(run, inputs, source);
+  for (const LeverCandidate& candidate : lever_candidates(run, inputs)) {
+    const auto promising = screen.promising(candidate);
+    if (!promising) return tl::unexpected(promising.error());
+    if (!*promising) continue;
+    const auto changed = load_inputs(inputs.source.with(candidate.set));
+    if (!changed) continue;  // e.g. a rate beyond what a scenario may hold
+    Points points(*changed, method, source);
+    if (candidate.same_single) know_single(points, run);
+    const auto faster = points.alone(candidate.strategy, run.gpus);
+    if (!faster) return tl::unexpected(faster.error());
+    if (faster->not_run) continue;
+    const double gain = faster->throughput / run.throughput - 1;
+    if (gain < kLeastGain) continue;
+    if (fitted && !fits_memory(*faster, changed->topology.node.gpu).value_or(true)) continue;
+    levers.push_back({candidate.set, faster->step_time_s, gain});
+  }
+  std::stable_sort(levers.begin(), levers.end(), [](const Lever& a, const Lever& b) { return a.gain > b.gain; });
+  return levers;
+}
+
+}  // namespace lockstep

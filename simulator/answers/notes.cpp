@@ -1,0 +1,77 @@
+#include "simulator/answers/notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+class Notes {
+ public:
+  Notes(const Inputs& inputs, const std::vector<Run>& runs) : inputs_(inputs), runs_(runs), notes_(inputs.read.notes) {}
+
+  std::vector<std::string> take() {
+    precision();
+    network();
+    overrides();
+    const Scenario& s = inputs_.scenario();
+    note(!s.noise.jitter, "seed", "without jitter nothing is drawn");
+    note(true, "software.cuda", "no time of this version depends on CUDA's version");
+    note(true, "software.nccl", "collectives are rings with NCCL's Simple protocol whatever the version");
+    const bool only_single = s.strategies == std::vector<Strategy>{Strategy::Single};
+    note(only_single && s.gpus != std::vector<int>{1}, "gpus", "`strategy: single` uses one GPU");
+    if (s.data_samples && s.data_validation_samples > 0)
+      notes_.push_back("Validation steps take the forward parts of a training step.");
+    return std::move(notes_);
+  }
+
+ private:
+  void note(bool idle, const std::string& key, const std::string& why) {
+    if (idle && inputs_.read.reading.given(key)) notes_.push_back(fmt::format("`{}` has no effect: {}", key, why));
+  }
+
+  void precision() {
+    const GpuType& gpu = inputs_.topology.node.gpu;
+    const Precision precision = inputs_.scenario().precision;
+    const std::string no_tf32 = fmt::format("{} has no TF32 units", gpu.name);
+    for (const char* key : {"tf32.conv", "tf32.matmul"}) note(gpu.peak_tf32 == 0, key, no_tf32);
+    if (precision == Precision::Tf32) note(gpu.peak_tf32 == 0, "precision", no_tf32 + ", so tf32 is fp32");
+    if (precision == Precision::AmpBf16 && gpu.peak_bf16 == 0)
+      notes_.push_back(fmt::format("{} has no bf16 units: amp-bf16 computes as fp32.", gpu.name));
+  }
+
+  void network() {
+    const bool several =
+        std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return !r.not_run && r.nodes > 1; });
+    note(!several, "topology.fabric", "no run uses more than one node");
+  }
+
+  // An override of links that no run uses.
+  void overrides() {
+    std::set<std::string> used;
+    for (const Run& run : runs_)
+      for (const LinkUse& link : run.links)
+        if (link.bytes > 0) used.insert(link.link_class);
+    for (const auto& [key, value] : inputs_.scenario().topology_override) {
+      const std::string link_class = key.substr(0, key.find('.'));
+      // Uplinks follow the slots' rate; the host's memory also sets the link between sockets.
+      const bool carried =
+          used.count(link_class) != 0 || (link_class == "pcie" && used.count("uplink") != 0) || link_class == "host";
+      note(!carried, "topology.override." + key, fmt::format("no run sends bytes over {} links", link_class));
+    }
+  }
+
+  const Inputs& inputs_;
+  const std::vector<Run>& runs_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::vector<std::string> notes_of(const Inputs& inputs, const std::vector<Run>& runs) {
+  return Notes(inputs, runs).take();
+}
+
+}  // namespace lockstep

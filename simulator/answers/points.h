@@ -1,0 +1,85 @@
+// The points of a scenario: which batch each strategy and number of GPUs gets, which cannot run, and what they are
+// compared with. Definitions of docs/interface.md ("A result").
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "simulator/answers/inputs.h"
+#include "simulator/answers/point.h"
+#include "simulator/result/result.h"
+
+namespace lockstep {
+
+// Where the times come from. Tests put in their own.
+struct PointSource {
+  std::function<Expected<Run>(const PointInputs&, const PointOptions&)> run = predict_point_apart;
+  std::function<KernelCalibration(const PointInputs&, double)> calibrate = calibrate_kernels;
+};
+
+// Samples of one GPU in one micro-step, and micro-steps of a step.
+struct Batch {
+  std::int64_t per_gpu = 0;
+  int micro_steps = 1;
+  bool operator==(const Batch&) const = default;
+};
+
+class Points {
+ public:
+  // `inputs` must outlive this.
+  Points(const Inputs& inputs, Method method, PointSource source);
+
+  // Weak scaling: batch.per_gpu on every GPU. Strong scaling: batch.global shared out. Nothing when it does not divide.
+  std::optional<Batch> batch_of(int gpus) const;
+  bool strong() const { return inputs_.scenario().global_batch.has_value(); }
+
+  // One GPU without a wrapper. Weak: with `batch.per_gpu`. Strong: with the whole global batch, in more micro-steps
+  // where it does not fit the memory (`accumulated`). Simulated once.
+  struct Single {
+    Run run;
+    Baseline baseline;
+    bool accumulated = false;
+  };
+  Expected<Single> single(bool timeline = false);
+
+  // Why this point cannot run; nothing when it can.
+  std::optional<std::string> why_not(Strategy strategy, int gpus) const;
+
+  // One row of the answer: run, throughput, speed-up, efficiency, epoch and total time; or `not_run` with the reason.
+  Expected<Run> run(Strategy strategy, int gpus, bool timeline = false);
+  // The same without what takes the baseline: no speed-up, efficiency, epochs. For levers.
+  Expected<Run> alone(Strategy strategy, int gpus, bool timeline = false);
+
+  // The factor of calibrate.single_gpu; {1, false, 0} without it.
+  const KernelCalibration& calibration();
+  // What was simulated for a row, to ask again with other constants (bands.h).
+  PointInputs point_inputs(Strategy strategy, int gpus, const Batch& batch, double single_step_s);
+
+  const Inputs& inputs() const { return inputs_; }
+  const PointSource& source() const { return source_; }
+  // The step of one GPU at this batch; simulated once for each batch unless it was told.
+  Expected<double> single_step_s(const Batch& batch);
+  void know_single_step(const Batch& batch, double step_s) {
+    single_steps_[{batch.per_gpu, batch.micro_steps}] = step_s;
+  }
+
+ private:
+  Batch baseline_batch();
+  void complete(Run& run, const Batch& batch) const;
+  void compare(Run& run, const Baseline& baseline) const;
+  void add_epochs(Run& run) const;
+
+  const Inputs& inputs_;
+  Method method_;
+  PointSource source_;
+  std::optional<KernelCalibration> calibration_;
+  std::optional<Single> single_;
+  std::map<std::pair<std::int64_t, int>, double> single_steps_;
+};
+
+// Largest memory_reserved_bytes of the run's ranks against the GPU's memory; nothing when the run says nothing.
+std::optional<bool> fits_memory(const Run& run, const GpuType& gpu);
+
+}  // namespace lockstep

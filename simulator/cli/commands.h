@@ -1,0 +1,48 @@
+// The commands as functions: arguments in, text on the streams of Output, exit code out (docs/interface.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/cli/output.h"
+
+namespace lockstep {
+
+// lockstep predict FILE
+struct PredictArguments {
+  CommonArguments common;
+  std::string file;
+  std::string trace_file;  // --trace: empty = none
+  bool estimate = false;
+  bool reference = false;  // collectives message by message
+};
+int run_predict(const PredictArguments& arguments, Output& output);
+
+// lockstep list models|topologies|fabrics|gpus|scenarios
+struct ListArguments {
+  CommonArguments common;
+  std::string kind;
+};
+int run_list(const ListArguments& arguments, Output& output);
+
+// lockstep show model|topology|scenario NAME
+struct ShowArguments {
+  CommonArguments common;
+  std::string kind;
+  std::string name;
+};
+int run_show(const ShowArguments& arguments, Output& output);
+
+// lockstep validate claims|DIR ...
+struct ValidateArguments {
+  CommonArguments common;
+  std::vector<std::string> what;
+  std::optional<double> fail_above;  // a fraction
+};
+int run_validate(const ValidateArguments& arguments, Output& output);
+
+// A command that a later version brings: says so. Exit code 1.
+int refuse_later(const std::string& command, Form form, Output& output);
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#include "simulator/cli/help.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "simulator/cli/commands.h"
+
+namespace lockstep {
+
+const std::vector<CommandHelp>& command_help() {
+  static const std::vector<CommandHelp> help = {
+      {"predict", "How long a training step takes, why, and what would make it faster",
+       "  lockstep predict dp-vs-ddp-resnet50-8xa100\n"
+       "  lockstep predict dp-vs-ddp-resnet50-8xa100 --set gpus=8 --set strategy=ddp --trace trace.json\n"
+       "  lockstep predict dp-vs-ddp-resnet50-8xa100 --set input.memory=pinned --json -o result.json\n"
+       "  lockstep show scenario dp-vs-ddp-resnet50-8xa100 | lockstep predict - --csv\n"},
+      {"list", "Names of the models, topologies, fabrics, GPUs and scenarios that come with lockstep",
+       "  lockstep list models\n"
+       "  lockstep list scenarios --json\n"},
+      {"show", "Look inside a scenario (every value and where it came from), a model or a topology",
+       "  lockstep show scenario dp-vs-ddp-resnet50-8xa100 --set gpus=4\n"
+       "  lockstep show model resnet50 --set model.image=32\n"
+       "  lockstep show model resnet50 --json -o resnet50.json\n"
+       "  lockstep show topology dgx-a100-80gb --set topology.fabric=ib-hdr-8x200\n"},
+      {"validate", "How right the predictions are: the claims of an article, tried",
+       "  lockstep validate claims\n"
+       "  lockstep validate claims --json\n"},
+      {"help", "Help of a command", "  lockstep help predict\n"},
+  };
+  return help;
+}
+
+const std::vector<std::string>& commands_of_later_versions() {
+  static const std::vector<std::string> names = {"sweep",         "merge",   "explain",   "solve",  "tune",
+                                                 "measure",       "compare", "calibrate", "import", "collective",
+                                                 "check-network", "trace",   "lab",       "grade",  "report"};
+  return names;
+}
+
+std::string exit_code_help() {
+  return "Results go to standard output, words and progress to standard error.\n"
+         "Exit codes: 0 good, 1 wrong input, 2 the run failed or nothing could run, 3 outside the asked tolerance,\n"
+         "130 interrupted.\n";
+}
+
+int refuse_later(const std::string& command, Form form, Output& output) {
+  Error error;
+  error.kind = ErrorKind::NotSupported;
+  error.file = "command line";
+  error.found = command;
+  error.message = fmt::format("`lockstep {}` comes with a later version", command);
+  if (form != Form::Text) return report_errors({error}, form, output);
+  output.err << error.message << '\n';
+  return kWrongInput;
+}
+
+}  // namespace lockstep

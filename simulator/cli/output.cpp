@@ -1,0 +1,133 @@
+#include "simulator/cli/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "simulator/cli/table.h"
+#include "simulator/result/json.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kRed = "\033[31m";
+constexpr const char* kPlain = "\033[0m";
+
+bool wants_colour() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool refused = no_colour != nullptr && *no_colour != '\0';
+  return !refused && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+}
+
+std::string json_string(const std::string& text) {
+  // The shortest way to a quoted string: an error document's own.
+  Error error;
+  error.message = text;
+  const std::string line = errors_to_json({error}, JsonLayout::OneLine);
+  const std::string mark = "\"message\":";
+  const std::size_t start = line.find(mark) + mark.size();
+  return line.substr(start, line.find('}', start) - start);
+}
+
+// Written beside the target and renamed, so that an interrupted command leaves no half file.
+bool write_file(const std::string& path, const std::string& text) {
+  std::error_code ignored;
+  const bool regular = !std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored);
+  const std::string target = regular ? fmt::format("{}.{}.part", path, getpid()) : path;
+  std::ofstream file(target, std::ios::binary);
+  file << text;
+  file.close();
+  if (file.fail()) return false;
+  if (!regular) return true;
+  std::error_code failure;
+  std::filesystem::rename(target, path, failure);
+  if (failure) std::filesystem::remove(target, ignored);
+  return !failure;
+}
+
+}  // namespace
+
+Output standard_output() {
+  Output output{std::cout, std::cerr, std::cin};
+  output.colour = isatty(STDOUT_FILENO) != 0 && wants_colour();
+  output.progress = isatty(STDERR_FILENO) != 0;
+  return output;
+}
+
+bool write_result(const std::string& text, const CommonArguments& common, Output& output) {
+  errno = 0;
+  if (!common.output_file.empty()) {
+    if (write_file(common.output_file, text)) return true;
+  } else {
+    output.out << text << std::flush;
+    if (output.out.good()) return true;
+  }
+  const std::string reason = errno != 0 ? std::strerror(errno) : "no reason given";
+  Error error;
+  error.kind = ErrorKind::Io;
+  error.file = common.output_file;
+  error.message = fmt::format("the result cannot be written: {}", reason);
+  output.err << "lockstep: " << to_text(error) << '\n';
+  return false;
+}
+
+int report_errors(const Errors& errors, Form form, Output& output) {
+  clear_progress(output);
+  if (form == Form::Json) output.out << errors_to_json(errors) << std::flush;
+  for (const Error& error : errors) {
+    if (form == Form::JsonLines)
+      output.out << R"({"type":"error","message":)" << json_string(to_text(error)) << "}\n" << std::flush;
+    else if (form != Form::Json)
+      output.err << (output.colour ? kRed : "") << "lockstep: " << (output.colour ? kPlain : "") << to_text(error)
+                 << '\n';
+  }
+  const bool failed = !errors.empty() && errors.front().kind == ErrorKind::RunFailed;
+  return failed ? kRunFailed : kWrongInput;
+}
+
+std::string heading(const std::string& text, const Output& output) {
+  return output.colour ? fmt::format("{}{}{}", kBold, text, kPlain) : text;
+}
+
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
+  std::string out;
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    // A number and its unit stay together.
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end - 1])) != 0)
+      end = std::min(text.find(' ', end + 1), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (column != 0 && column + 1 + text_width(word) > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (column != 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += text_width(word);
+    at = end + 1;
+  }
+  return out;
+}
+
+void show_progress(const std::string& text, Output& output) {
+  if (output.progress) output.err << "\r\033[K" << text << std::flush;
+}
+
+void clear_progress(Output& output) {
+  if (output.progress) output.err << "\r\033[K" << std::flush;
+}
+
+}  // namespace lockstep

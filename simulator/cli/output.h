@@ -1,0 +1,55 @@
+// Where a command writes: results to `out`, words and progress to `err`. Exit codes of docs/interface.md.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/base/error.h"
+
+namespace lockstep {
+
+inline constexpr int kGood = 0, kWrongInput = 1, kRunFailed = 2, kOutsideTolerance = 3, kInterrupted = 130;
+
+enum class Form { Text, Json, JsonLines, Csv };
+
+// Streams of one command; a test gives its own.
+struct Output {
+  std::ostream& out;
+  std::ostream& err;
+  std::istream& in;       // what FILE `-` reads
+  bool colour = false;    // bold headers, on a terminal without NO_COLOR
+  bool progress = false;  // a progress line that is wiped again, on a terminal
+};
+
+// Standard streams; colour and progress by whether they are terminals and by NO_COLOR and TERM.
+Output standard_output();
+
+// Options common to all commands.
+struct CommonArguments {
+  std::vector<std::string> sets;  // --set, and --seed as the last of them
+  Form form = Form::Text;
+  std::string output_file;  // -o: instead of standard output; empty = none
+  bool quiet = false;
+};
+
+// Writes what a command has to say to -o or to standard output. False: it could not be written, and said so.
+bool write_result(const std::string& text, const CommonArguments& common, Output& output);
+
+// Shows errors as the command's form asks: one line each on `err`, or the error document (JSON lines: one line) on
+// `out`. Returns the exit code: 2 when the first says that a run failed, else 1.
+int report_errors(const Errors& errors, Form form, Output& output);
+
+// Bold where colours are on.
+std::string heading(const std::string& text, const Output& output);
+
+// Text in lines of at most `width` columns, the lines after the first indented.
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
+inline constexpr std::size_t kColumns = 100;
+
+// One line that the next call or clear_progress replaces; nothing unless output.progress.
+void show_progress(const std::string& text, Output& output);
+void clear_progress(Output& output);
+
+}  // namespace lockstep
