@@ -44,6 +44,14 @@ ParameterId ModelBuilder::parameter(const std::string& name, const Shape& shape)
   return found->second;
 }
 
+OpId ModelBuilder::learned(const std::string& name, const Shape& shape) {
+  const bool batch_axis = shape.size() > 1 && shape.front() == 1;
+  Op op = make(OpKind::Parameter, name, {}, Shape(shape.begin() + (batch_axis ? 1 : 0), shape.end()));
+  op.once_per_batch = true;
+  op.parameters = {parameter(name, shape)};
+  return push(std::move(op));
+}
+
 const Parameter* ModelBuilder::find_parameter(const std::string& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : &model_.parameter(found->second);
@@ -78,9 +86,11 @@ OpId ModelBuilder::push(Op op) {
 }
 
 std::int64_t ModelBuilder::window_output(std::int64_t size, std::int64_t kernel, std::int64_t stride,
-                                         std::int64_t padding, std::int64_t dilation) {
+                                         std::int64_t padding, std::int64_t dilation, bool ceil_mode) {
   const std::int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / stride + 1;
+  if (room < 0) return 0;
+  const bool hangs_over = ceil_mode && room % stride != 0 && (room / stride + 1) * stride < size + padding;
+  return room / stride + (hangs_over ? 2 : 1);
 }
 
 OpId ModelBuilder::conv2d(OpId x, const std::string& name, const ConvSpec& spec) {
@@ -167,6 +177,13 @@ OpId ModelBuilder::dropout(OpId x, const std::string& name, double probability, 
   return push(std::move(op));
 }
 
+OpId ModelBuilder::stochastic_depth(OpId x, const std::string& name, double probability) {
+  Op op = make(OpKind::Dropout, name, {x}, shape(x));
+  op.probability = probability;
+  op.row = elements_of(op.output);
+  return push(std::move(op));
+}
+
 OpId ModelBuilder::add(OpId a, OpId b, bool in_place, const std::string& name) {
   LOCKSTEP_ENSURE(shape(a) == shape(b), "sum of {} and {} elements", elements_of(shape(a)), elements_of(shape(b)));
   Op op = make(OpKind::Add, name, {a, b}, shape(a));
@@ -189,11 +206,21 @@ OpId ModelBuilder::matmul(OpId a, OpId b, const GemmShape& gemm, Shape output) {
   return push(std::move(op));
 }
 
+OpId ModelBuilder::attention(OpId query, OpId key, OpId value, const GemmShape& gemm) {
+  const std::int64_t keys = gemm.batch * gemm.n * gemm.k;
+  const bool fits = elements_of(shape(query)) == gemm.batch * gemm.m * gemm.k && elements_of(shape(key)) == keys &&
+                    elements_of(shape(value)) == keys;
+  LOCKSTEP_ENSURE(fits, "attention of {} heads, {} x {} positions, width {}", gemm.batch, gemm.m, gemm.n, gemm.k);
+  Op op = make(OpKind::Attention, "", {query, key, value}, {gemm.batch, gemm.m, gemm.k});
+  op.gemm = gemm;
+  return push(std::move(op));
+}
+
 OpId ModelBuilder::pool(OpKind kind, OpId x, const std::string& name, const ConvAttributes& w) {
   const Shape& in = shape(x);
   LOCKSTEP_ENSURE(in.size() == 3, "pool {} of {} axes", name, in.size());
-  const std::int64_t height = window_output(in[1], w.kernel_h, w.stride_h, w.padding_h, w.dilation);
-  const std::int64_t width = window_output(in[2], w.kernel_w, w.stride_w, w.padding_w, w.dilation);
+  const std::int64_t height = window_output(in[1], w.kernel_h, w.stride_h, w.padding_h, w.dilation, w.ceil_mode);
+  const std::int64_t width = window_output(in[2], w.kernel_w, w.stride_w, w.padding_w, w.dilation, w.ceil_mode);
   LOCKSTEP_ENSURE(height > 0 && width > 0, "pool {} is larger than its {}x{} input", name, in[1], in[2]);
   Op op = make(kind, name, {x}, {in[0], height, width});
   op.conv = w;
@@ -201,8 +228,15 @@ OpId ModelBuilder::pool(OpKind kind, OpId x, const std::string& name, const Conv
 }
 
 OpId ModelBuilder::max_pool(OpId x, const std::string& name, std::int64_t kernel, std::int64_t stride,
+                            std::int64_t padding, bool ceil_mode) {
+  ConvAttributes window = square({1, kernel, stride, padding, 1, false});
+  window.ceil_mode = ceil_mode;
+  return pool(OpKind::MaxPool, x, name, window);
+}
+
+OpId ModelBuilder::avg_pool(OpId x, const std::string& name, std::int64_t kernel, std::int64_t stride,
                             std::int64_t padding) {
-  return pool(OpKind::MaxPool, x, name, square({1, kernel, stride, padding, 1, false}));
+  return pool(OpKind::AvgPool, x, name, square({1, kernel, stride, padding, 1, false}));
 }
 
 OpId ModelBuilder::adaptive_avg_pool(OpId x, const std::string& name, std::int64_t height, std::int64_t width) {
@@ -240,9 +274,11 @@ OpId ModelBuilder::split(OpId x) {
   return push(make(OpKind::Split, "", {x}, shape(x)));
 }
 
-OpId ModelBuilder::cross_entropy(OpId logits) {
-  Op op = make(OpKind::CrossEntropy, "", {logits}, {});
-  op.row = shape(logits).back();
+OpId ModelBuilder::cross_entropy(std::vector<OpId> logits) {
+  const std::int64_t row = shape(logits.front()).back();
+  for (const OpId one : logits) LOCKSTEP_ENSURE(shape(one) == shape(logits.front()), "losses over unlike outputs");
+  Op op = make(OpKind::CrossEntropy, "", std::move(logits), {});
+  op.row = row;
   return push(std::move(op));
 }
 

@@ -31,6 +31,9 @@ class ModelBuilder {
   // A parameter by its name; the first call registers it, later ones return the same id (tied weights, or a
   // registration order that differs from the order of use).
   ParameterId parameter(const std::string& name, const Shape& shape);
+  // The parameter as an op of its own, `name` in full. A first axis of 1 stands for the batch, as modules write it, and
+  // is not part of the output.
+  OpId learned(const std::string& name, const Shape& shape);
   const Parameter* find_parameter(const std::string& name) const;  // nullptr when there is none yet
   void unused_parameter(const std::string& name, const Shape& shape, DType dtype = DType::Fp32);
   // A second buffer of the same name (a module that is used twice) is the first one.
@@ -49,19 +52,24 @@ class ModelBuilder {
   OpId embedding(OpId x, const std::string& name, std::int64_t entries, std::int64_t width, bool once_per_batch = false,
                  const std::string& weight = "");  // weight: its name where it is not NAME.weight
 
-  // Element-wise ops with one input (Relu, Gelu, Tanh, Sigmoid, Silu, Scale, Power) and the row-wise Softmax.
+  // Element-wise ops with one input (Relu, Relu6, Gelu, Tanh, Sigmoid, Silu, Scale, Power) and the row-wise Softmax.
   OpId unary(OpKind kind, OpId x, const std::string& name = "", bool in_place = false);
   OpId relu(OpId x, const std::string& name, bool in_place = true) { return unary(OpKind::Relu, x, name, in_place); }
   OpId softmax(OpId x, const std::string& name = "");
   OpId dropout(OpId x, const std::string& name, double probability, bool in_place = false);
+  OpId stochastic_depth(OpId x, const std::string& name, double probability);  // drops whole samples
   OpId add(OpId a, OpId b, bool in_place = false, const std::string& name = "");
   OpId multiply(OpId a, OpId b, const std::string& name = "");
 
   // Product of two activations per sample; b is [k x n].
   OpId matmul(OpId a, OpId b, const GemmShape& gemm, Shape output);
+  // Fused attention; gemm {heads, queries, keys, width of a head}. Gives [heads, queries, width of a head].
+  OpId attention(OpId query, OpId key, OpId value, const GemmShape& gemm);
 
   OpId pool(OpKind kind, OpId x, const std::string& name, const ConvAttributes& window);
-  OpId max_pool(OpId x, const std::string& name, std::int64_t kernel, std::int64_t stride, std::int64_t padding = 0);
+  OpId max_pool(OpId x, const std::string& name, std::int64_t kernel, std::int64_t stride, std::int64_t padding = 0,
+                bool ceil_mode = false);
+  OpId avg_pool(OpId x, const std::string& name, std::int64_t kernel, std::int64_t stride, std::int64_t padding = 0);
   OpId adaptive_avg_pool(OpId x, const std::string& name, std::int64_t height, std::int64_t width);
   OpId global_mean(OpId x, const std::string& name);  // [C, H, W] -> [C]: mean over the pixels
 
@@ -71,14 +79,15 @@ class ModelBuilder {
   OpId flatten(OpId x);
   OpId split(OpId x);  // consumers read parts of it: copy(split, part shape) or view(split, part shape)
 
-  OpId cross_entropy(OpId logits);  // over the last axis
+  OpId cross_entropy(OpId logits) { return cross_entropy(std::vector<OpId>{logits}); }  // over the last axis
+  OpId cross_entropy(std::vector<OpId> logits);  // summed over outputs that share their labels
 
   // Any op as it is: the reader of model files and the layers above.
   OpId push(Op op);
   void set_name(OpId id, const std::string& name);
   // Shape of a window of size `kernel` sliding over `size` pixels; < 1 when it does not fit.
   static std::int64_t window_output(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                                    std::int64_t dilation);
+                                    std::int64_t dilation, bool ceil_mode = false);
 
   const Model& model() const { return model_; }
   void reorder_parameters(const std::vector<std::string>& names);  // those not named follow in their order

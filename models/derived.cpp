@@ -65,11 +65,10 @@ std::int64_t buffer_bytes(const Model& model) {
 int module_count(const Model& model) {
   std::unordered_set<std::string> modules;
   for (const Op& op : model.ops) {
-    if (op.name.empty()) continue;
     for (std::size_t dot = op.name.find('.'); dot != std::string::npos; dot = op.name.find('.', dot + 1)) {
       modules.insert(op.name.substr(0, dot));
     }
-    modules.insert(op.name);
+    if (!op.name.empty() && op.kind != OpKind::Parameter) modules.insert(op.name);
   }
   return static_cast<int>(modules.size()) + 1;
 }
@@ -84,6 +83,8 @@ std::int64_t forward_flop(const Model& model, const Op& op) {
     case OpKind::Conv1dGpt:
     case OpKind::MatMul:
       return gemm_flop(op.gemm);
+    case OpKind::Attention:
+      return 2 * gemm_flop(op.gemm);
     default:
       return 0;
   }
@@ -93,6 +94,7 @@ std::int64_t backward_flop(const Model& model, const Op& op) {
   const std::int64_t one_gradient = forward_flop(model, op);
   if (one_gradient == 0) return 0;
   const std::vector<bool> gradient = requires_gradient(model, model.ops.size());
+  if (op.kind == OpKind::Attention) return any_input(op, gradient) ? 5 * gemm_flop(op.gemm) : 0;
   std::int64_t gradients = has_used_parameter(model, op) ? 1 : 0;
   for (const OpId input : op.inputs) gradients += gradient[index_of(input)] ? 1 : 0;
   return gradients * one_gradient;
@@ -194,6 +196,7 @@ int tied_gradient_adds(const Model& model) {
 int forward_host_ops(const Op& op) {
   switch (op.kind) {
     case OpKind::Input:
+    case OpKind::Parameter:
     case OpKind::View:
     case OpKind::Split:
     case OpKind::Copy:
@@ -215,9 +218,17 @@ int backward_host_ops(const Model& model, OpId id) {
     return static_cast<int>(
         std::count_if(op.inputs.begin(), op.inputs.end(), [&](OpId input) { return gradient[index_of(input)]; }));
   };
+  const auto broadcast_sums = [&] {
+    const std::vector<bool> gradient = requires_gradient(model, index_of(id));
+    return static_cast<int>(std::count_if(op.inputs.begin(), op.inputs.end(), [&](OpId input) {
+      return gradient[index_of(input)] && elements_of(model.op(input).output) < elements_of(op.output);
+    }));
+  };
   switch (op.kind) {
     case OpKind::Input:
+    case OpKind::Parameter:
     case OpKind::View:
+    case OpKind::Copy:
     case OpKind::Add:
     case OpKind::Concat:
     case OpKind::CrossEntropy:
@@ -226,8 +237,9 @@ int backward_host_ops(const Model& model, OpId id) {
     case OpKind::Conv1dGpt:
       return gradients_of_inputs() + static_cast<int>(op.parameters.size());
     case OpKind::MatMul:
-    case OpKind::Multiply:
       return gradients_of_inputs();
+    case OpKind::Multiply:
+      return gradients_of_inputs() + broadcast_sums();
     case OpKind::Power:
       return 3;
     case OpKind::Dropout:

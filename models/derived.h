@@ -18,7 +18,8 @@ std::int64_t buffer_bytes(const Model& model);
 // own (e.g. containers) are prefixes of modules that have some.
 int module_count(const Model& model);
 
-// FLOP (2 per multiply-add) of matrix products, convolutions and attention products of one op for one sample.
+// FLOP (2 per multiply-add) of matrix products, convolutions and attention products of one op for one sample. Fused
+// attention is two products forward and five backward (it forms the scores again), as torch.utils.flop_counter has it.
 std::int64_t forward_flop(const Model& model, const Op& op);
 // Gradient of the weight always, of the input unless the op reads the model's input (no gradient of the image).
 std::int64_t backward_flop(const Model& model, const Op& op);
@@ -35,6 +36,10 @@ std::vector<bool> requires_gradient(const Model& model);
 // One entry per op: true when the autograd engine runs its backward. That needs a parameter at or before the op and a
 // path from it to the loss.
 std::vector<bool> runs_backward(const Model& model);
+
+// True for an op in place whose backward needs the input that it overwrites: PyTorch clones that input first, one
+// kernel.
+bool clones_input(const Op& op);
 
 // What a dropout keeps. On a CPU PyTorch multiplies by a tensor of the input's type (4 bytes per element in fp32), on a
 // GPU native_dropout keeps one byte per element. model_facts_open.csv was computed on a CPU.
@@ -75,9 +80,11 @@ std::vector<int> gradient_adds(const Model& model);
 int tied_gradient_adds(const Model& model);
 
 // What the host pays for one op, by the counting rule of the DataParallel measurements (docs/cost-models.md, "host"):
-// forward: dispatched ops without views, allocations and clones; a batch norm is 2 (kernel, counter), a dropout 3.
-// backward: kernels or calls; a convolution 1, a linear 1 per gradient (input, weight, bias), a matrix product or
-// broadcast-free product of activations 1 per gradient, Power 3, concatenation, add, view and loss 0, others 1.
+// forward: dispatched ops without views, allocations and clones; a batch norm is 2 (kernel, counter), a dropout 3
+// (stochastic depth too: draw, scale, apply).
+// backward: kernels or calls, clones left out again; a convolution 1, a linear 1 per gradient (input, weight, bias), a
+// product of activations 1 per gradient and 1 more where a broadcast factor's is summed, Power 3, concatenation, add,
+// copy, view and loss 0, others 1.
 // Adds of gradients are not included here.
 int forward_host_ops(const Op& op);
 int backward_host_ops(const Model& model, OpId op);

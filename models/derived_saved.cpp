@@ -9,14 +9,14 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kIndexBytes = 8;       // int64: pool indices, labels
+constexpr std::int64_t kLogSumBytes = 4;      // fused attention: log of the sum of a query's exponentials, fp32
 constexpr std::int64_t kStatisticsBytes = 8;  // layer norm: mean and reciprocal deviation of a row, fp32 each
 
 // Whether the op writes into the tensor that it reads, or only looks at it in another shape.
 bool shares_storage(const Op& op) {
   if (op.kind == OpKind::View || op.kind == OpKind::Split) return true;
-  // PyTorch clones the input of an in-place op whose backward needs that input, so the storage is not shared.
-  const bool keeps_input = op.kind == OpKind::Gelu || op.kind == OpKind::Silu || op.kind == OpKind::Power;
-  return op.in_place && !keeps_input;
+  if (op.kind == OpKind::Dropout && op.probability == 0) return true;
+  return op.in_place && !clones_input(op);
 }
 
 class KeptTensors {
@@ -47,6 +47,7 @@ class KeptTensors {
       case OpKind::BatchNorm:
       case OpKind::Gelu:
       case OpKind::Silu:
+      case OpKind::Relu6:
       case OpKind::Power:
         return keep_output(id, op.inputs[0]);
       case OpKind::Relu:
@@ -60,10 +61,12 @@ class KeptTensors {
       case OpKind::MatMul:
       case OpKind::Multiply:
         return keep_factors(id, op);
+      case OpKind::Attention:
+        for (const OpId input : op.inputs) keep_output(id, input);
+        keep_output(id, id);
+        return keep_own(id, op.gemm.batch * op.gemm.m * kLogSumBytes);
       case OpKind::Dropout:
-        if (op.probability > 0) {
-          keep_own(id, elements_of(op.output) * (mask_ == DropoutMask::Byte ? 1 : bytes_of(op.output_dtype)));
-        }
+        if (op.probability > 0) keep_own(id, mask_bytes(op));
         return;
       case OpKind::MaxPool:
         keep_output(id, op.inputs[0]);
@@ -74,12 +77,18 @@ class KeptTensors {
         if (!op.once_per_batch) keep_output(id, op.inputs[0]);
         return;
       case OpKind::CrossEntropy: {
-        const std::int64_t logits = elements_of(model_.input_shape(op));
-        return keep_own(id, logits * bytes_of(DType::Fp32) + logits / op.row * kIndexBytes);
+        const std::int64_t logits = elements_of(model_.input_shape(op)), outputs = std::ssize(op.inputs);
+        return keep_own(id, outputs * logits * bytes_of(DType::Fp32) + logits / op.row * kIndexBytes);
       }
       default:  // sums, copies, views and products with constants need only shapes
         return;
     }
+  }
+
+  // A mask of whole samples is a product with a tensor of the input's type on a GPU too.
+  std::int64_t mask_bytes(const Op& op) const {
+    if (op.row > 0) return elements_of(op.output) / op.row * bytes_of(op.output_dtype);
+    return elements_of(op.output) * (mask_ == DropoutMask::Byte ? 1 : bytes_of(op.output_dtype));
   }
 
   // A factor is needed for the gradient of the other one.
@@ -113,6 +122,12 @@ class KeptTensors {
 };
 
 }  // namespace
+
+bool clones_input(const Op& op) {
+  const bool keeps_input =
+      op.kind == OpKind::Gelu || op.kind == OpKind::Silu || op.kind == OpKind::Relu6 || op.kind == OpKind::Power;
+  return op.in_place && keeps_input;
+}
 
 std::vector<KeptTensor> kept_tensors(const Model& model, DropoutMask mask) {
   return KeptTensors(model, mask).collect();

@@ -8,15 +8,18 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::pair<OpKind, const char*>, 26> kOpNames = {{
+constexpr std::array<std::pair<OpKind, const char*>, 29> kOpNames = {{
     {OpKind::Input, "input"},
+    {OpKind::Parameter, "parameter"},
     {OpKind::Conv2d, "conv2d"},
     {OpKind::Linear, "linear"},
     {OpKind::Conv1dGpt, "conv1d_gpt"},
     {OpKind::MatMul, "matmul"},
+    {OpKind::Attention, "attention"},
     {OpKind::BatchNorm, "batch_norm"},
     {OpKind::LayerNorm, "layer_norm"},
     {OpKind::Relu, "relu"},
+    {OpKind::Relu6, "relu6"},
     {OpKind::Gelu, "gelu"},
     {OpKind::Tanh, "tanh"},
     {OpKind::Sigmoid, "sigmoid"},

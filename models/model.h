@@ -24,13 +24,17 @@ std::int64_t elements_of(const Shape& shape);
 // The classes that the cost model tells apart (simulator/costs/op_cost.h).
 enum class OpKind {
   Input,      // the sample itself: no kernel
+  Parameter,  // a learned tensor that enters the network by itself (class token): no kernel, no inputs, once per batch
   Conv2d,     // attributes in conv
   Linear,     // weight [out, in]; input [rows, in]: rows per sample, 1 for a class head, sequence length for text
   Conv1dGpt,  // GPT-2's Conv1D: a linear with weight [in, out]
   MatMul,     // batched product of two activations; gemm gives the sizes per sample
+  Attention,  // scaled-dot-product attention as one fused kernel; inputs query, key, value; gemm: heads products of
+              // [queries x width of a head] by its transpose. The scores never reach memory; backward forms them again
   BatchNorm,
   LayerNorm,
   Relu,
+  Relu6,  // cut off at 6: unlike Relu it keeps its input, in place a clone of it
   Gelu,
   Tanh,
   Sigmoid,
@@ -49,7 +53,7 @@ enum class OpKind {
   View,          // reshape, transpose: no kernel
   Split,         // torch.split, chunk: no forward kernel; its output is the whole tensor, each consumer reads one part,
                  // so no gradient adds; backward is one kernel that joins the parts (2 passes over the output)
-  CrossEntropy,  // the loss; always the last op
+  CrossEntropy,  // the loss, summed over its inputs (Inception has two outputs); always the last op
 };
 const char* name_of(OpKind kind);  // snake_case name as in a model file: conv2d, batch_norm, ...
 std::optional<OpKind> op_kind_of(std::string_view name);
@@ -59,9 +63,10 @@ struct ConvAttributes {
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0, dilation = 1;
   std::int64_t groups = 1;
   bool bias = false;
+  bool ceil_mode = false;  // pools: a window that begins inside the input and hangs over its end counts too
   bool operator==(const ConvAttributes&) const = default;
 };
-// Also the window of pools (kernel, stride, padding).
+// Also the window of pools (kernel, stride, padding, ceil_mode).
 
 // One matrix product per sample: `batch` products of [m x k] by [k x n].
 struct GemmShape {
@@ -94,13 +99,15 @@ struct Op {
   Shape output;              // per sample
   DType output_dtype = DType::Fp32;
   ConvAttributes conv;  // Conv2d, MaxPool, AvgPool
-  GemmShape gemm;       // Linear, Conv1dGpt, MatMul: per-sample sizes (Linear: batch 1, m rows, n out, k in)
+  GemmShape gemm;       // Linear, Conv1dGpt, MatMul, Attention: per-sample sizes (Linear: batch 1, m rows, n out, k in)
   std::vector<ParameterId> parameters;  // in registration order (weight, bias); tied weights repeat the id
   // True: the tensor exists once per batch instead of once per sample (position embeddings): bytes and work do not grow
   // with the batch. An Add that takes it broadcasts it.
   bool once_per_batch = false;
-  bool in_place = false;   // ReLU(inplace=True) and the like: keeps no second tensor
-  std::int64_t row = 0;    // Softmax, LayerNorm, CrossEntropy: length of the normalised row
+  bool in_place = false;  // ReLU(inplace=True) and the like: keeps no second tensor
+  // Softmax, LayerNorm, CrossEntropy: length of the normalised row. Dropout: values that live or die together (the
+  // whole sample for stochastic depth), 0 = each on its own.
+  std::int64_t row = 0;
   double probability = 0;  // Dropout
   bool operator==(const Op&) const = default;
 };

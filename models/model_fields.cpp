@@ -32,20 +32,33 @@ void op_sizes(FieldTable<OpRow>& t) {
   t.integers("size", &OpRow::size).one_or_many().range(1, kLargestSize).doc("Pixels after adaptive pooling");
   t.integer("entries", &OpRow::entries).range(1, kLargestSize).doc("Rows of an embedding table");
   t.integer("width", &OpRow::width).range(1, kLargestSize).doc("Features of an embedding");
-  t.integers("shape", &OpRow::shape).range(1, kLargestSize).doc("Output of one sample (view, copy, matmul)");
-  t.integer("gemm.batch", &OpRow::batch).range(1, kLargestSize).doc("Products per sample; 1 when left out");
-  t.integer("gemm.m", &OpRow::m).range(1, kLargestSize).doc("Rows of the first factor of a matmul");
-  t.integer("gemm.n", &OpRow::n).range(1, kLargestSize).doc("Columns of the second factor");
-  t.integer("gemm.k", &OpRow::k).range(1, kLargestSize).doc("Columns of the first factor, rows of the second");
+  t.integers("shape", &OpRow::shape)
+      .range(1, kLargestSize)
+      .doc("Output of one sample (view, copy, matmul), or of a learned tensor");
+  t.integer("gemm.batch", &OpRow::batch)
+      .range(1, kLargestSize)
+      .doc("Products per sample, heads of an attention; 1 when left out");
+  t.integer("gemm.m", &OpRow::m)
+      .range(1, kLargestSize)
+      .doc("Rows of the first factor of a matmul; queries of an attention");
+  t.integer("gemm.n", &OpRow::n).range(1, kLargestSize).doc("Columns of the second factor; keys of an attention");
+  t.integer("gemm.k", &OpRow::k)
+      .range(1, kLargestSize)
+      .doc("Columns of the first factor, rows of the second; width of an attention head");
 }
 
 void op_switches(FieldTable<OpRow>& t) {
   t.flag("bias", &OpRow::bias).doc("Whether the layer adds a bias; true when left out");
   t.text("shares", &OpRow::shares).doc("An earlier op's parameter that is this op's weight too (tied weights)");
+  t.text("weight_name", &OpRow::weight_name).doc("Name of the weight where it is not NAME.weight");
   t.text("bias_name", &OpRow::bias_name).doc("Name of the bias where it is not NAME.bias");
   t.flag("in_place", &OpRow::in_place).doc("Overwrites its input, as ReLU(inplace=True); false when left out");
   t.flag("once_per_batch", &OpRow::once_per_batch)
       .doc("The table is read once per batch, not once per sample (position embeddings); false when left out");
+  t.flag("ceil_mode", &OpRow::ceil_mode)
+      .doc("A window that hangs over the end of the input counts too; false when left out");
+  t.flag("per_sample", &OpRow::per_sample)
+      .doc("Drops whole samples (stochastic depth) instead of single values; false when left out");
   t.number("probability", &OpRow::probability).range(0, 1).doc("Of a dropout; 0.5 when left out");
 }
 
@@ -62,7 +75,10 @@ std::vector<std::string> needed_keys(FileOp op) {
     case FileOp::Conv1dGpt:
       return {"name", "out"};
     case FileOp::MatMul:
+    case FileOp::Attention:
       return {"gemm.m", "gemm.n", "gemm.k"};
+    case FileOp::Parameter:
+      return {"name", "shape"};
     case FileOp::MaxPool:
     case FileOp::AvgPool:
       return {"kernel"};
@@ -117,13 +133,16 @@ void check_pairs(const OpRow& row, TableCheck& check) {
 
 const std::vector<std::pair<std::string, FileOp>>& file_ops() {
   static const std::vector<std::pair<std::string, FileOp>> all = {
+      {"parameter", FileOp::Parameter},
       {"conv2d", FileOp::Conv2d},
       {"linear", FileOp::Linear},
       {"conv1d_gpt", FileOp::Conv1dGpt},
       {"matmul", FileOp::MatMul},
+      {"attention", FileOp::Attention},
       {"batch_norm", FileOp::BatchNorm},
       {"layer_norm", FileOp::LayerNorm},
       {"relu", FileOp::Relu},
+      {"relu6", FileOp::Relu6},
       {"gelu", FileOp::Gelu},
       {"tanh", FileOp::Tanh},
       {"sigmoid", FileOp::Sigmoid},
@@ -155,12 +174,15 @@ std::vector<std::string> keys_of(FileOp op) {
       return {"out", "kernel", "stride", "padding", "dilation", "groups", "bias"};
     case FileOp::Linear:
     case FileOp::Conv1dGpt:
-      return {"out", "bias", "shares", "bias_name"};
+      return {"out", "bias", "shares", "weight_name", "bias_name"};
     case FileOp::MatMul:
       return {"gemm.batch", "gemm.m", "gemm.n", "gemm.k", "shape"};
+    case FileOp::Attention:
+      return {"gemm.batch", "gemm.m", "gemm.n", "gemm.k"};
     case FileOp::LayerNorm:
       return {"bias"};
     case FileOp::Relu:
+    case FileOp::Relu6:
     case FileOp::Gelu:
     case FileOp::Tanh:
     case FileOp::Sigmoid:
@@ -170,14 +192,15 @@ std::vector<std::string> keys_of(FileOp op) {
     case FileOp::Add:
       return {"in_place"};
     case FileOp::Dropout:
-      return {"probability", "in_place"};
+      return {"probability", "in_place", "per_sample"};
     case FileOp::MaxPool:
     case FileOp::AvgPool:
-      return {"kernel", "stride", "padding", "dilation"};
+      return {"kernel", "stride", "padding", "dilation", "ceil_mode"};
     case FileOp::AdaptiveAvgPool:
       return {"size"};
     case FileOp::Embedding:
       return {"entries", "width", "shares", "once_per_batch"};
+    case FileOp::Parameter:
     case FileOp::Copy:
     case FileOp::View:
       return {"shape"};

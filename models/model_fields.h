@@ -13,13 +13,16 @@ namespace lockstep {
 
 // What stands after `op:`. Those of OpKind (but `input`), and short forms.
 enum class FileOp {
+  Parameter,
   Conv2d,
   Linear,
   Conv1dGpt,
   MatMul,
+  Attention,
   BatchNorm,
   LayerNorm,
   Relu,
+  Relu6,
   Gelu,
   Tanh,
   Sigmoid,
@@ -47,13 +50,13 @@ const std::vector<std::pair<std::string, FileOp>>& file_ops();
 // One entry of `ops`. Unset = not given; what an op does not take must not be given.
 struct OpRow {
   FileOp op = FileOp::View;
-  std::optional<std::string> name, id, shares, bias_name;
+  std::optional<std::string> name, id, shares, weight_name, bias_name;
   std::vector<std::string> from;
   std::optional<std::int64_t> out, dilation, groups, entries, width;
   std::vector<std::int64_t> kernel, stride, padding, size;  // one number, or [height, width]
   std::vector<std::int64_t> shape;
   std::optional<std::int64_t> batch, m, n, k;  // of `gemm`
-  std::optional<bool> bias, in_place, once_per_batch;
+  std::optional<bool> bias, in_place, once_per_batch, ceil_mode, per_sample;
   std::optional<double> probability;
 };
 

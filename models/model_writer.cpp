@@ -43,7 +43,8 @@ class ModelWriter {
 
  private:
   bool reads_op_above(std::size_t i) const {
-    return model_.ops[i].inputs == std::vector<OpId>{OpId{static_cast<int>(i) - 1}};
+    return model_.ops[i].inputs == std::vector<OpId>{OpId{static_cast<int>(i) - 1}} ||
+           model_.ops[i].kind == OpKind::Parameter;
   }
 
   // `from` names an op by its name where that is the only one of it, else by an id.
@@ -106,6 +107,9 @@ class ModelWriter {
         json["gemm"] = {{"batch", op.gemm.batch}, {"m", op.gemm.m}, {"n", op.gemm.n}, {"k", op.gemm.k}};
         json["shape"] = op.output;
         break;
+      case OpKind::Attention:
+        json["gemm"] = {{"batch", op.gemm.batch}, {"m", op.gemm.m}, {"n", op.gemm.n}, {"k", op.gemm.k}};
+        break;
       case OpKind::LayerNorm:
         if (op.parameters.size() < 2) json["bias"] = false;
         break;
@@ -124,6 +128,10 @@ class ModelWriter {
       }
       case OpKind::Dropout:
         json["probability"] = op.probability;
+        if (op.row > 0) json["per_sample"] = true;
+        break;
+      case OpKind::Parameter:
+        json["shape"] = model_.parameter(op.parameters[0]).shape;
         break;
       case OpKind::Copy:
       case OpKind::View:
@@ -140,11 +148,21 @@ class ModelWriter {
     json["stride"] = pair_of(w.stride_h, w.stride_w);
     if (w.padding_h != 0 || w.padding_w != 0) json["padding"] = pair_of(w.padding_h, w.padding_w);
     if (w.dilation != 1) json["dilation"] = w.dilation;
+    if (w.ceil_mode) json["ceil_mode"] = true;
+  }
+
+  bool is_first_use(const Op& op) const {
+    for (const Op& other : model_.ops) {
+      for (const ParameterId id : other.parameters) {
+        if (id == op.parameters[0]) return &other == &op;
+      }
+    }
+    return true;
   }
 
   void add_linear_parameters(const Op& op, Json& json) const {
     const std::string& weight = model_.parameter(op.parameters[0]).name;
-    if (weight != op.name + ".weight") json["shares"] = weight;
+    if (weight != op.name + ".weight") json[is_first_use(op) ? "weight_name" : "shares"] = weight;
     if (op.parameters.size() < 2) {
       json["bias"] = false;
       return;

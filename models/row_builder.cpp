@@ -66,16 +66,24 @@ Result RowBuilder::find_input(const std::string& name, std::vector<OpId>& inputs
 }
 
 Result RowBuilder::find_inputs(const OpRow& row, std::vector<OpId>& inputs) const {
+  if (row.op == FileOp::Parameter) {
+    if (row.from.empty()) return std::nullopt;
+    return misfit("from", "a learned tensor has no inputs");
+  }
   if (row.from.empty()) inputs.push_back(OpId{static_cast<int>(b_.model().ops.size()) - 1});
   for (const std::string& name : row.from) {
     if (Result trouble = find_input(name, inputs)) return trouble;
   }
   const std::size_t count = inputs.size();
-  if (row.op == FileOp::Concat) return std::nullopt;
+  if (row.op == FileOp::Concat || row.op == FileOp::CrossEntropy) return std::nullopt;
   const bool pair = row.op == FileOp::Add || row.op == FileOp::Multiply || row.op == FileOp::MatMul;
-  if (count == (pair ? 2u : 1u)) return std::nullopt;
-  return misfit("from", fmt::format("this op has {}, not {}", pair ? "two inputs" : "one input", count),
-                pair ? "from: [a, b]" : "from: a");
+  const bool triple = row.op == FileOp::Attention;
+  if (count == (triple ? 3u : pair ? 2u : 1u)) return std::nullopt;
+  const char* wanted = triple ? "three inputs" : pair ? "two inputs" : "one input";
+  return misfit("from", fmt::format("this op has {}, not {}", wanted, count),
+                triple ? "from: [query, key, value]"
+                : pair ? "from: [a, b]"
+                       : "from: a");
 }
 
 Result RowBuilder::check_types(const OpRow& row, const std::vector<OpId>& inputs) const {
@@ -116,6 +124,7 @@ Result RowBuilder::check_parameter(const char* key, const std::string& name, con
 }
 
 Result RowBuilder::build(const OpRow& row, const std::vector<OpId>& inputs) {
+  if (row.op == FileOp::Parameter) return learned(row);
   const OpId x = inputs.front();
   switch (row.op) {
     case FileOp::Conv2d:
@@ -137,6 +146,10 @@ Result RowBuilder::build(const OpRow& row, const std::vector<OpId>& inputs) {
       return adaptive_pool(row, x);
     case FileOp::MatMul:
       return matmul(row, inputs);
+    case FileOp::Attention:
+      return attention(row, inputs);
+    case FileOp::CrossEntropy:
+      return loss(inputs);
     case FileOp::Add:
     case FileOp::Multiply:
     case FileOp::Concat:

@@ -51,8 +51,12 @@ class RowBuilder {
   Result pool(const OpRow& row, OpId x);
   Result adaptive_pool(const OpRow& row, OpId x);
   Result matmul(const OpRow& row, const std::vector<OpId>& inputs);
+  Result attention(const OpRow& row, const std::vector<OpId>& inputs);
+  Result learned(const OpRow& row);
   Result combine(const OpRow& row, const std::vector<OpId>& inputs);
   Result reshape(const OpRow& row, OpId x);
+  Result loss(const std::vector<OpId>& inputs);
+  Result dropout(const OpRow& row, OpId x);
   Result elementwise(const OpRow& row, OpId x);
 
   ModelBuilder b_;

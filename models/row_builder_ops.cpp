@@ -20,8 +20,8 @@ std::int64_t at(const std::vector<std::int64_t>& values, std::size_t i, std::int
 }
 
 Shape window_output(std::int64_t channels, const Shape& in, const ConvAttributes& w) {
-  return {channels, ModelBuilder::window_output(in[1], w.kernel_h, w.stride_h, w.padding_h, w.dilation),
-          ModelBuilder::window_output(in[2], w.kernel_w, w.stride_w, w.padding_w, w.dilation)};
+  return {channels, ModelBuilder::window_output(in[1], w.kernel_h, w.stride_h, w.padding_h, w.dilation, w.ceil_mode),
+          ModelBuilder::window_output(in[2], w.kernel_w, w.stride_w, w.padding_w, w.dilation, w.ceil_mode)};
 }
 
 OpKind unary_kind(FileOp op) {
@@ -42,6 +42,7 @@ Result RowBuilder::window(const OpRow& row, OpId x, bool is_pool, ConvAttributes
   w.padding_h = at(row.padding, 0, 0);
   w.padding_w = at(row.padding, 1, 0);
   w.dilation = row.dilation.value_or(1);
+  w.ceil_mode = row.ceil_mode.value_or(false);
   const Shape& in = b_.shape(x);
   const Shape out = window_output(1, in, w);
   if (out[1] < 1 || out[2] < 1) {
@@ -76,10 +77,12 @@ Result RowBuilder::linear(const OpRow& row, OpId x, OpKind kind) {
   const Shape weight = kind == OpKind::Linear ? Shape{*row.out, in.back()} : Shape{in.back(), *row.out};
   const double work = 2 * elements * static_cast<double>(in.back());
   if (Result trouble = check_size("out", elements, product(weight), work)) return trouble;
-  const std::string weight_name = row.shares.value_or(*row.name + ".weight");
+  if (row.shares && row.weight_name) return misfit("weight_name", "a shared weight has its name already");
+  const std::string weight_name = row.shares.value_or(row.weight_name.value_or(*row.name + ".weight"));
   const std::string bias_name = row.bias_name.value_or(*row.name + ".bias");
   const bool bias = row.bias.value_or(true);
-  if (Result t = check_parameter(row.shares ? "shares" : "name", weight_name, weight, row.shares.has_value())) return t;
+  const char* weight_key = row.shares ? "shares" : row.weight_name ? "weight_name" : "name";
+  if (Result t = check_parameter(weight_key, weight_name, weight, row.shares.has_value())) return t;
   if (bias) {
     if (Result t = check_parameter(row.bias_name ? "bias_name" : "name", bias_name, {*row.out})) return t;
   }
@@ -152,6 +155,38 @@ Result RowBuilder::matmul(const OpRow& row, const std::vector<OpId>& inputs) {
   return std::nullopt;
 }
 
+Result RowBuilder::attention(const OpRow& row, const std::vector<OpId>& inputs) {
+  const GemmShape g{row.batch.value_or(1), *row.m, *row.n, *row.k};
+  const double queries = product({g.batch, g.m, g.k}), keys = product({g.batch, g.n, g.k});
+  if (Result trouble = check_size("gemm", queries, 0, 4 * queries * static_cast<double>(g.n))) return trouble;
+  const Shape &q = b_.shape(inputs[0]), &k = b_.shape(inputs[1]), &v = b_.shape(inputs[2]);
+  if (product(q) != queries || product(k) != keys || product(v) != keys) {
+    return misfit("gemm",
+                  fmt::format("query {}, key {} and value {} are not {} heads of [{}, {}], [{}, {}] and [{}, {}]",
+                              text_of(q), text_of(k), text_of(v), g.batch, g.m, g.k, g.n, g.k, g.n, g.k));
+  }
+  b_.attention(inputs[0], inputs[1], inputs[2], g);
+  return std::nullopt;
+}
+
+Result RowBuilder::learned(const OpRow& row) {
+  if (Result trouble = check_size("shape", product(row.shape), product(row.shape), 0)) return trouble;
+  if (Result trouble = check_parameter("name", *row.name, row.shape)) return trouble;
+  b_.learned(*row.name, row.shape);
+  return std::nullopt;
+}
+
+Result RowBuilder::loss(const std::vector<OpId>& inputs) {
+  const Shape& first = b_.shape(inputs.front());
+  if (first.empty()) return misfit("op", "this op needs at least one axis");
+  for (const OpId one : inputs) {
+    if (b_.shape(one) == first) continue;
+    return misfit("from", fmt::format("outputs {} and {} do not share labels", text_of(first), text_of(b_.shape(one))));
+  }
+  b_.cross_entropy(inputs);
+  return std::nullopt;
+}
+
 Result RowBuilder::combine(const OpRow& row, const std::vector<OpId>& inputs) {
   const Shape& first = b_.shape(inputs[0]);
   double elements = product(first);
@@ -192,23 +227,28 @@ Result RowBuilder::reshape(const OpRow& row, OpId x) {
   return std::nullopt;
 }
 
+Result RowBuilder::dropout(const OpRow& row, OpId x) {
+  const double probability = row.probability.value_or(0.5);
+  if (!row.per_sample.value_or(false)) {
+    b_.dropout(x, "", probability, row.in_place.value_or(false));
+    return std::nullopt;
+  }
+  if (row.in_place) return misfit("in_place", "dropping whole samples is not done in place");
+  b_.stochastic_depth(x, "", probability);
+  return std::nullopt;
+}
+
 Result RowBuilder::elementwise(const OpRow& row, OpId x) {
   if (Result trouble = check_size("op", product(b_.shape(x)), 0, 0)) return trouble;
-  if (row.op == FileOp::Softmax || row.op == FileOp::CrossEntropy) {
-    if (b_.shape(x).empty()) return misfit("op", "this op needs at least one axis");
-  }
+  if (row.op == FileOp::Softmax && b_.shape(x).empty()) return misfit("op", "this op needs at least one axis");
   switch (row.op) {
+    case FileOp::Dropout:
+      return dropout(row, x);
     case FileOp::Softmax:
       b_.softmax(x);
       break;
-    case FileOp::Dropout:
-      b_.dropout(x, "", row.probability.value_or(0.5), row.in_place.value_or(false));
-      break;
     case FileOp::Split:
       b_.split(x);
-      break;
-    case FileOp::CrossEntropy:
-      b_.cross_entropy(x);
       break;
     default:
       b_.unary(unary_kind(row.op), x, "", row.in_place.value_or(false));

@@ -26,6 +26,33 @@ struct VggShape {
 };
 Expected<Model> vgg(const std::string& name, const VggShape& shape, const ModelOptions& options);
 
+// torchvision's smaller convolutional networks.
+Expected<Model> alexnet(const std::string& name, const ModelOptions& options);
+Expected<Model> squeezenet(const std::string& name, const ModelOptions& options);
+Expected<Model> mobilenet_v2(const std::string& name, const ModelOptions& options);
+Expected<Model> mnasnet(const std::string& name, const ModelOptions& options);
+Expected<Model> shufflenet_v2(const std::string& name, const ModelOptions& options);
+
+// torchvision.models.densenet, growth 32; layers per block.
+Expected<Model> densenet(const std::string& name, const std::vector<int>& layers, const ModelOptions& options);
+
+// torchvision.models.inception_v3 as it is trained: the auxiliary classifier's loss is added to the main one.
+Expected<Model> inception_v3(const std::string& name, const ModelOptions& options);
+
+// torchvision.models.efficientnet: what the variants multiply channels and blocks by, and the dropout of the
+// classifier.
+struct EfficientNetShape {
+  double width = 1, depth = 1, dropout = 0.2;
+  std::int64_t image = 224;
+};
+Expected<Model> efficientnet(const std::string& name, const EfficientNetShape& shape, const ModelOptions& options);
+
+// torchvision.models.vision_transformer, with its fused attention.
+struct VitShape {
+  std::int64_t patch, layers, heads, width, feed_forward;
+};
+Expected<Model> vit(const std::string& name, const VitShape& shape, const ModelOptions& options);
+
 struct TransformerShape {
   std::int64_t layers, width, heads, feed_forward, vocabulary, positions;
 };
@@ -54,6 +81,9 @@ struct AttentionShape {
   std::string dropout_name;
 };
 OpId eager_attention(ModelBuilder& builder, OpId q, OpId k, OpId v, const AttentionShape& shape);
+
+// The image option, or an error where the network's windows leave nothing of it.
+Expected<std::int64_t> image_of(const ModelOptions& options, std::int64_t otherwise, std::int64_t smallest);
 
 Error option_error(ErrorKind kind, const std::string& option, std::string found, std::string allowed,
                    std::string message, std::string hint = "");

@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kPooled = 7;  // pixels a side that the classifier sees, whatever the image
 constexpr std::int64_t kHidden = 4096;
 constexpr double kDropout = 0.5;
+constexpr std::int64_t kSmallestImage = 32;
 
 OpId features(ModelBuilder& b, const VggShape& shape) {
   OpId x = b.input();
@@ -32,13 +33,9 @@ OpId features(ModelBuilder& b, const VggShape& shape) {
 }  // namespace
 
 Expected<Model> vgg(const std::string& name, const VggShape& shape, const ModelOptions& options) {
-  const std::int64_t image = options.image.value_or(224);
-  if (image < 32) {
-    return tl::make_unexpected(
-        Errors{option_error(ErrorKind::Range, "image", fmt::format("{}", image), "at least 32",
-                            fmt::format("five poolings leave nothing of a {0}x{0} image", image))});
-  }
-  ModelBuilder b(name, "images", {3, image, image}, DType::Fp32, 1);
+  const Expected<std::int64_t> image = image_of(options, 224, kSmallestImage);
+  if (!image) return tl::make_unexpected(image.error());
+  ModelBuilder b(name, "images", {3, *image, *image}, DType::Fp32, 1);
   OpId x = b.flatten(b.adaptive_avg_pool(features(b, shape), "avgpool", kPooled, kPooled));
   x = b.dropout(b.relu(b.linear(x, "classifier.0", kHidden), "classifier.1"), "classifier.2", kDropout);
   x = b.dropout(b.relu(b.linear(x, "classifier.3", kHidden), "classifier.4"), "classifier.5", kDropout);

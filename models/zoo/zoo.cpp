@@ -23,6 +23,14 @@ Error option_error(ErrorKind kind, const std::string& option, std::string found,
   return error;
 }
 
+Expected<std::int64_t> image_of(const ModelOptions& options, std::int64_t otherwise, std::int64_t smallest) {
+  const std::int64_t image = options.image.value_or(otherwise);
+  if (image >= smallest) return image;
+  return tl::make_unexpected(
+      Errors{option_error(ErrorKind::Range, "image", fmt::format("{}", image), fmt::format("at least {}", smallest),
+                          fmt::format("the network's windows leave nothing of a {0}x{0} image", image))});
+}
+
 }  // namespace zoo_detail
 
 namespace {
@@ -78,6 +86,42 @@ std::vector<Builder> convolutional_builders() {
   vgg(13, {64, 64, 0, 128, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0});
   vgg(16, {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0});
   vgg(19, {64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0});
+  return all;
+}
+
+std::vector<Builder> compact_builders() {
+  using zoo_detail::EfficientNetShape;
+  std::vector<Builder> all;
+  const auto add = [&all](const char* name, const char* summary, auto build) {
+    all.push_back({{name, fmt::format("{}, torchvision", summary), {"image", "classes"}},
+                   Builder::kLongestSequence,
+                   std::move(build)});
+  };
+  add("alexnet", "AlexNet", zoo_detail::alexnet);
+  add("squeezenet1-0", "SqueezeNet 1.0", zoo_detail::squeezenet);
+  add("mobilenet-v2", "MobileNet V2", zoo_detail::mobilenet_v2);
+  add("mnasnet1-0", "MNASNet 1.0", zoo_detail::mnasnet);
+  add("shufflenet-v2-x1-0", "ShuffleNet V2, width 1.0", zoo_detail::shufflenet_v2);
+  add("inception-v3", "Inception v3 with its auxiliary classifier, images of 299", zoo_detail::inception_v3);
+
+  const auto densenet = [&add](const char* name, const char* summary, std::vector<int> layers) {
+    add(name, summary,
+        [layers](const std::string& n, const ModelOptions& o) { return zoo_detail::densenet(n, layers, o); });
+  };
+  densenet("densenet121", "DenseNet-121", {6, 12, 24, 16});
+  densenet("densenet169", "DenseNet-169", {6, 12, 32, 32});
+
+  const auto efficientnet = [&add](const char* name, const char* summary, EfficientNetShape shape) {
+    add(name, summary,
+        [shape](const std::string& n, const ModelOptions& o) { return zoo_detail::efficientnet(n, shape, o); });
+  };
+  efficientnet("efficientnet-b0", "EfficientNet-B0", {1, 1, 0.2, 224});
+  efficientnet("efficientnet-b4", "EfficientNet-B4, images of 380", {1.4, 1.8, 0.4, 380});
+
+  add("vit-b-16", "Vision Transformer, base, patches of 16, fused attention",
+      [](const std::string& n, const ModelOptions& o) {
+        return zoo_detail::vit(n, {16, 12, 12, 768, 3072}, o);
+      });
   return all;
 }
 
@@ -144,7 +188,7 @@ bool natural_less(const std::string& a, const std::string& b) {
 const std::vector<Builder>& builders() {
   static const std::vector<Builder> all = [] {
     std::vector<Builder> list = convolutional_builders();
-    for (Builder& one : other_builders()) list.push_back(std::move(one));
+    for (auto more : {compact_builders(), other_builders()}) list.insert(list.end(), more.begin(), more.end());
     std::sort(list.begin(), list.end(),
               [](const Builder& a, const Builder& b) { return natural_less(a.entry.name, b.entry.name); });
     return list;

@@ -1,13 +1,15 @@
 // Types of tensors, and the casts that autocast adds.
 //
 // Rules without autocast: what the model says. With autocast (PyTorch's lists for CUDA):
-//   half       conv2d, linear, matmul: inputs, weights and biases are cast to the half type, the output is half.
-//   fp32       layer norm, softmax, loss: the output is fp32. Softmax and the loss read a half input directly (they
-//   take
-//              an output type), layer norm reads a cast copy.
-//   widest     add, multiply, concat: the widest of the inputs; a half input is read as it is, its gradient is cast
-//   back. follow     batch norm, pointwise, pools, dropout, copies, views: as their input. fp32       embedding: as its
-//   table.
+//   half: conv2d, linear, matmul, attention. Inputs, weights and biases are cast to the half type, the output is half.
+//
+//   fp32: layer norm, softmax, loss. The output is fp32; softmax and the loss read a half input directly (they take an
+//   output type), layer norm reads a cast copy.
+//
+//   widest: add, multiply, concat. The widest of the inputs; a half input is read as it is, its gradient is cast back.
+//
+//   follow: batch norm, pointwise, pools, dropout, copies, views as their input; embedding as its table (fp32).
+//
 // Weights are cast once per step and parameter (tied weights once); an fp32 activation that feeds half ops is cast once
 // per op that reads it. Every cast is a kernel of its own that is dispatched like any other op.
 #include <algorithm>
@@ -41,7 +43,8 @@ DType autocast_dtype(const Op& op, DType half, const std::vector<DType>& dtypes)
 }  // namespace
 
 bool autocasts_to_half(OpKind kind) {
-  return kind == OpKind::Conv2d || kind == OpKind::Linear || kind == OpKind::Conv1dGpt || kind == OpKind::MatMul;
+  return kind == OpKind::Conv2d || kind == OpKind::Linear || kind == OpKind::Conv1dGpt || kind == OpKind::MatMul ||
+         kind == OpKind::Attention;
 }
 
 bool autocasts_to_fp32(OpKind kind) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/derived.h"
 #include "simulator/base/ensure.h"
 #include "simulator/costs/op_view.h"
 #include "simulator/costs/pricing.h"
@@ -48,12 +49,12 @@ void append_batch_norm(const OpView& view, const Pricing& pricing, OpCost& cost)
   kernels.backward(2 * x + 2 * y + x, efficiency, "batch_norm_backward");
 }
 
-// A kernel that only moves bytes; of a Split it reads one part. Clones are not counted as host ops in forward.
+// A kernel that only moves bytes; of a Split it reads one part. Clones are not counted as host ops.
 void append_copy(const OpView& view, const Pricing& pricing, OpCost& cost) {
   const double y = view.output.bytes(), e = pricing.pointwise_efficiency();
   Kernels kernels(view, pricing, cost);
   kernels.forward(2 * y, e, "copy", HostClass::None);
-  kernels.backward(2 * y, e, "copy_backward");
+  kernels.backward(2 * y, e, "copy_backward", HostClass::None);
 }
 
 // x^3: the backward forms x^2, scales it, and multiplies by the output's gradient.
@@ -66,11 +67,13 @@ void append_power(const OpView& view, const Pricing& pricing, OpCost& cost) {
   kernels.backward(3 * y, e, "power_backward");
 }
 
-// Unary: the backward reads the output's gradient and a saved tensor; scaling saves nothing.
+// Unary: the backward reads the output's gradient and a saved tensor; scaling saves nothing. In place some clone their
+// input first.
 void append_unary(const OpView& view, const char* label, const char* backward_label, bool saves, const Pricing& pricing,
                   OpCost& cost) {
   const double x = view.inputs[0].bytes(), y = view.output.bytes(), e = pricing.pointwise_efficiency();
   Kernels kernels(view, pricing, cost);
+  if (clones_input(*view.op)) kernels.forward(2 * x, e, "clone", HostClass::None);
   kernels.forward(x + y, e, label);
   kernels.backward(y + (saves ? y : 0) + x, e, backward_label);
 }
@@ -81,17 +84,23 @@ double input_bytes(const OpView& view) {
   return sum;
 }
 
+double input_elements(const OpView& view) {
+  double sum = 0;
+  for (const TensorView& input : view.inputs) sum += input.elements;
+  return sum;
+}
+
 // An operand that was broadcast gets its gradient by a sum over a tensor of the output's size.
-void append_broadcast_sum(const OpView& view, const TensorView& operand, const Pricing& pricing, OpCost& cost) {
+void append_broadcast_sum(const OpView& view, const TensorView& operand, HostClass host, const Pricing& pricing,
+                          OpCost& cost) {
   if (!operand.needs_gradient || operand.elements >= view.output.elements) return;
   Kernels(view, pricing, cost)
-      .backward(view.output.bytes() + operand.bytes(), pricing.constants().em_reduce, "broadcast_grad",
-                HostClass::None);
+      .backward(view.output.bytes() + operand.bytes(), pricing.constants().em_reduce, "broadcast_grad", host);
 }
 
 void append_add(const OpView& view, const Pricing& pricing, OpCost& cost) {
   Kernels(view, pricing, cost).forward(input_bytes(view) + view.output.bytes(), pricing.pointwise_efficiency(), "add");
-  for (const TensorView& operand : view.inputs) append_broadcast_sum(view, operand, pricing, cost);
+  for (const TensorView& operand : view.inputs) append_broadcast_sum(view, operand, HostClass::None, pricing, cost);
 }
 
 void append_multiply(const OpView& view, const Pricing& pricing, OpCost& cost) {
@@ -101,8 +110,18 @@ void append_multiply(const OpView& view, const Pricing& pricing, OpCost& cost) {
   for (const TensorView& operand : view.inputs) {
     if (!operand.needs_gradient) continue;
     kernels.backward(3 * y, e, "multiply_backward");
-    append_broadcast_sum(view, operand, pricing, cost);
+    append_broadcast_sum(view, operand, kBackward, pricing, cost);
   }
+}
+
+// The parts' gradients are views of the output's, but for a part that exists once per batch: its is a sum.
+void append_concat(const OpView& view, const Pricing& pricing, OpCost& cost) {
+  Kernels kernels(view, pricing, cost);
+  kernels.forward(input_bytes(view) + view.output.bytes(), pricing.pointwise_efficiency(), "concat");
+  for (const TensorView& part : view.inputs)
+    if (part.once_per_batch && part.needs_gradient)
+      kernels.backward(static_cast<double>(view.batch) * part.bytes(), pricing.constants().em_reduce, "broadcast_grad",
+                       HostClass::None);
 }
 
 void append_layer_norm(const OpView& view, const Pricing& pricing, OpCost& cost) {
@@ -130,24 +149,29 @@ void append_softmax(const OpView& view, const Pricing& pricing, OpCost& cost) {
 }
 
 // Log softmax in fp32, then one value per row; backward writes a full gradient that is zero but for one value per row.
+// Once per output that the loss is summed over.
 void append_cross_entropy(const OpView& view, const Pricing& pricing, OpCost& cost) {
   LOCKSTEP_ENSURE(view.op->row > 0, "{}: row {}", view.op->name, view.op->row);
   const double e = pricing.constants().em_softmax;
-  const double x = view.inputs[0].bytes();
-  const double y = view.inputs[0].elements * static_cast<double>(bytes_of(view.output.dtype));
-  const double rows = view.inputs[0].elements / static_cast<double>(view.op->row);
-  const double picks = rows * static_cast<double>(bytes_of(DType::Int64) + bytes_of(view.output.dtype));
   Kernels kernels(view, pricing, cost);
-  kernels.forward(softmax_forward_bytes(view, x, y), e, "log_softmax", HostClass::None);
-  kernels.forward(picks, e, "nll_loss", HostClass::None);
-  kernels.backward(y + picks, e, "nll_loss_backward", HostClass::None);
-  kernels.backward(softmax_backward_bytes(view, x, y), e, "log_softmax_backward", HostClass::None);
+  for (const TensorView& scores : view.inputs) {
+    const double x = scores.bytes();
+    const double y = scores.elements * static_cast<double>(bytes_of(view.output.dtype));
+    const double rows = scores.elements / static_cast<double>(view.op->row);
+    const double picks = rows * static_cast<double>(bytes_of(DType::Int64) + bytes_of(view.output.dtype));
+    kernels.forward(softmax_forward_bytes(view, x, y), e, "log_softmax", HostClass::None);
+    kernels.forward(picks, e, "nll_loss", HostClass::None);
+    kernels.backward(y + picks, e, "nll_loss_backward", HostClass::None);
+    kernels.backward(softmax_backward_bytes(view, x, y), e, "log_softmax_backward", HostClass::None);
+  }
 }
 
-// Three dispatched ops (draw the mask, scale it, apply it); the mask is one byte per element.
+// Three dispatched ops (draw the mask, scale it, apply it); the mask is one byte per element, or one value of the
+// tensor's type per sample for stochastic depth.
 void append_dropout(const OpView& view, const Pricing& pricing, OpCost& cost) {
   if (view.op->probability <= 0) return;
-  const double x = view.inputs[0].bytes(), y = view.output.bytes(), mask = view.output.elements;
+  const double x = view.inputs[0].bytes(), y = view.output.bytes();
+  const double mask = view.op->row > 0 ? y / static_cast<double>(view.op->row) : view.output.elements;
   const double e = pricing.pointwise_efficiency();
   Kernels kernels(view, pricing, cost);
   kernels.forward(mask, e, "dropout_mask");
@@ -203,6 +227,25 @@ void append_matrix_product(const OpView& view, const Pricing& pricing, OpCost& c
     Kernels(view, pricing, cost).backward(view.output.bytes(), pricing.constants().em_reduce, "bias_grad");
 }
 
+// One kernel each way: the rates of its products, or of query, key, value and result (backward: their gradients too).
+// Backward forms the scores again: five products.
+void append_attention(const OpView& view, const Pricing& pricing, OpCost& cost) {
+  GemmShape scores = view.op->gemm;
+  scores.batch *= view.batch;
+  const GemmShape context{scores.batch, scores.m, scores.k, scores.n};
+  const double efficiency = pricing.gemm_efficiency(view.regime);
+  const double inner = gemm_compute_seconds(scores, view.regime, efficiency, pricing);
+  const double outer = gemm_compute_seconds(context, view.regime, efficiency, pricing);
+  const double bytes = input_elements(view) * static_cast<double>(bytes_of(view.output.dtype)) + view.output.bytes();
+  const auto kernel = [&](double compute, double moved, HostClass host, const char* label) {
+    const double seconds = std::max(compute, pricing.memory_seconds(moved, pricing.constants().em_conv));
+    return pricing.kernel(seconds, host, label);
+  };
+  cost.forward.push_back(kernel(inner + outer, bytes, kForward, "attention"));
+  if (view.output.needs_gradient)
+    cost.backward.push_back(kernel(2 * inner + 3 * outer, 2 * bytes, kBackward, "attention_backward"));
+}
+
 void append_memory_bound(const OpView& view, const Pricing& pricing, OpCost& cost) {
   switch (view.op->kind) {
     case OpKind::BatchNorm:
@@ -211,6 +254,8 @@ void append_memory_bound(const OpView& view, const Pricing& pricing, OpCost& cos
       return append_layer_norm(view, pricing, cost);
     case OpKind::Relu:
       return append_unary(view, "relu", "relu_backward", true, pricing, cost);
+    case OpKind::Relu6:
+      return append_unary(view, "relu6", "relu6_backward", true, pricing, cost);
     case OpKind::Gelu:
       return append_unary(view, "gelu", "gelu_backward", true, pricing, cost);
     case OpKind::Tanh:
@@ -242,16 +287,17 @@ void append_memory_bound(const OpView& view, const Pricing& pricing, OpCost& cos
     case OpKind::Embedding:
       return append_embedding(view, pricing, cost);
     case OpKind::Concat:
-      return Kernels(view, pricing, cost)
-          .forward(input_bytes(view) + view.output.bytes(), pricing.pointwise_efficiency(), "concat");
+      return append_concat(view, pricing, cost);
     case OpKind::CrossEntropy:
       return append_cross_entropy(view, pricing, cost);
     case OpKind::Input:
+    case OpKind::Parameter:
     case OpKind::View:
     case OpKind::Conv2d:
     case OpKind::Linear:
     case OpKind::Conv1dGpt:
     case OpKind::MatMul:
+    case OpKind::Attention:
       return;
   }
 }

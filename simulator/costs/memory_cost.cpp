@@ -43,12 +43,14 @@ std::int64_t cast_weight_bytes(const Model& model, const ComputeContext& context
   return elements * bytes_of(DType::Fp16);
 }
 
-// The loss's input for `samples` samples, and its gradient.
+// The loss's inputs for `samples` samples, and their gradients.
 std::int64_t output_bytes(const Model& model, const std::vector<DType>& dtypes, std::int64_t samples) {
   const Op& last = model.ops.back();
   if (last.inputs.empty()) return 0;
-  const OpId scores = last.inputs.front();
-  return 2 * samples * elements_of(model.op(scores).output) * bytes_of(dtypes[static_cast<std::size_t>(scores)]);
+  std::int64_t bytes = 0;
+  for (const OpId scores : last.inputs)
+    bytes += elements_of(model.op(scores).output) * bytes_of(dtypes[static_cast<std::size_t>(scores)]);
+  return 2 * samples * bytes;
 }
 
 }  // namespace

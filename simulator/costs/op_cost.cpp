@@ -41,6 +41,9 @@ OpCost cost_of(const OpView& view, const Model& model, bool autocast, const Pric
     case OpKind::MatMul:
       append_matrix_product(view, pricing, cost);
       break;
+    case OpKind::Attention:
+      append_attention(view, pricing, cost);
+      break;
     default:
       append_memory_bound(view, pricing, cost);
   }
@@ -72,7 +75,8 @@ OpView describe_op(const Model& model, OpId id, const ComputeContext& context, c
   const std::size_t index = index_of(id);
   const auto tensor = [&](const Op& producer, std::size_t at) {
     const std::int64_t samples = producer.once_per_batch ? 1 : context.batch;
-    return TensorView{static_cast<double>(samples * elements_of(producer.output)), facts.dtypes[at], false};
+    return TensorView{static_cast<double>(samples * elements_of(producer.output)), facts.dtypes[at], false,
+                      producer.once_per_batch};
   };
   OpView view;
   view.op = &op;

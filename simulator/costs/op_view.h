@@ -12,6 +12,7 @@ struct TensorView {
   double elements = 0;  // of the whole batch
   DType dtype = DType::Fp32;
   bool needs_gradient = false;
+  bool once_per_batch = false;
   double bytes() const { return elements * static_cast<double>(bytes_of(dtype)); }
 };
 
@@ -53,6 +54,7 @@ class Pricing;
 // The op's kernels without gradient adds and autocast casts.
 void append_conv(const OpView& view, const Model& model, const Pricing& pricing, OpCost& cost);
 void append_matrix_product(const OpView& view, const Pricing& pricing, OpCost& cost);
+void append_attention(const OpView& view, const Pricing& pricing, OpCost& cost);
 void append_memory_bound(const OpView& view, const Pricing& pricing, OpCost& cost);
 // Autocast's casts around the op's own kernels.
 void append_forward_casts(const OpView& view, const Pricing& pricing, OpCost& cost);

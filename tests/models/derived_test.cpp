@@ -94,6 +94,85 @@ TEST(KeptActivations, AnInPlaceReluSharesTheStorageThatTheNextLayerKeeps) {
   EXPECT_THAT(saved_activation_bytes(std::move(b).finish()), ElementsAre(0, 40, 80, 0, 5 * 4 + 8));
 }
 
+TEST(KeptActivations, ARelu6InPlaceKeepsAClone) {
+  ModelBuilder b("relu6", "samples", {10}, DType::Fp32, 1);
+  const OpId hidden = b.unary(OpKind::Relu6, b.linear(b.input(), "0", 20), "1", true);
+  b.cross_entropy(b.linear(hidden, "2", 5));
+  const Model model = std::move(b).finish();
+  EXPECT_TRUE(clones_input(model.op(hidden)));
+  EXPECT_THAT(saved_activation_bytes(model), ElementsAre(0, 40, 80, 80, 5 * 4 + 8)) << "the clone, then what it became";
+}
+
+TEST(KeptActivations, StochasticDepthKeepsOneNumberPerSample) {
+  ModelBuilder b("noise", "samples", {10}, DType::Fp32, 1);
+  const OpId hidden = b.stochastic_depth(b.linear(b.input(), "0", 20), "1", 0.1);
+  b.cross_entropy(b.linear(hidden, "2", 5));
+  const Model model = std::move(b).finish();
+  for (const DropoutMask mask : {DropoutMask::Float, DropoutMask::Byte})
+    EXPECT_THAT(saved_activation_bytes(model, mask), ElementsAre(0, 40, 4, 80, 5 * 4 + 8));
+}
+
+TEST(KeptActivations, ADropoutThatNeverDropsIsNotThere) {
+  ModelBuilder b("none", "samples", {10}, DType::Fp32, 1);
+  const OpId hidden = b.dropout(b.relu(b.linear(b.input(), "0", 20), "1"), "2", 0);
+  b.cross_entropy(b.linear(hidden, "3", 5));
+  EXPECT_THAT(saved_activation_bytes(std::move(b).finish()), ElementsAre(0, 40, 80, 0, 0, 5 * 4 + 8));
+}
+
+TEST(FusedAttention, KeepsNoScoresAndFormsThemAgain) {
+  constexpr std::int64_t kHeads = 2, kPositions = 5, kHead = 4;
+  ModelBuilder b("attention", "samples", {kPositions, 8}, DType::Fp32, 1);
+  const OpId parts = b.split(b.copy(b.linear(b.input(), "in", 24), {3, kHeads, kPositions, kHead}));
+  const Shape part{kHeads, kPositions, kHead};
+  const OpId q = b.view(parts, part), k = b.view(parts, part), v = b.view(parts, part);
+  const OpId out = b.attention(q, k, v, {kHeads, kPositions, kPositions, kHead});
+  b.cross_entropy(b.linear(b.flatten(out), "out", 3));
+  const Model model = std::move(b).finish();
+  const std::int64_t product = 2 * kHeads * kPositions * kPositions * kHead;
+  EXPECT_EQ(forward_flop(model, model.op(out)), 2 * product);
+  EXPECT_EQ(backward_flop(model, model.op(out)), 5 * product);
+  // Query, key and value in one tensor, the result, one number per query and head.
+  const std::int64_t joined = 3 * 8 * kPositions * 4, result = 8 * kPositions * 4, sums = kHeads * kPositions * 4;
+  EXPECT_EQ(saved_activation_bytes(model)[static_cast<std::size_t>(out)], joined + result + sums);
+}
+
+TEST(LearnedTensors, EnterOncePerBatchWithAGradientOfTheirOwn) {
+  ModelBuilder b("token", "samples", {6, 8}, DType::Fp32, 1);
+  const OpId x = b.linear(b.input(), "in", 8);
+  const OpId token = b.learned("token", {1, 1, 8});
+  EXPECT_THAT(b.shape(token), ElementsAre(1, 8)) << "the first axis is the batch";
+  const OpId joined = b.concat({token, x});
+  b.cross_entropy(b.linear(b.flatten(b.add(joined, b.learned("places", {1, 7, 8}))), "out", 3, false));
+  const Model model = std::move(b).finish();
+  EXPECT_EQ(parameter_count(model), 8 * 8 + 8 + 8 + 7 * 8 + 7 * 8 * 3);
+  EXPECT_THAT(gradient_names(model), ElementsAre("out.weight", "places", "token", "in.bias", "in.weight"));
+  EXPECT_EQ(module_count(model), 3) << "root and two linears";
+}
+
+TEST(Losses, OfTwoOutputsShareTheirLabels) {
+  ModelBuilder b("two", "samples", {8}, DType::Fp32, 1);
+  const OpId x = b.linear(b.input(), "trunk", 8);
+  const OpId side = b.linear(x, "side", 3);
+  b.cross_entropy({b.linear(x, "main", 3), side});
+  const Model model = std::move(b).finish();
+  EXPECT_EQ(saved_activation_bytes(model).back(), 2 * 3 * 4 + 8);
+  EXPECT_EQ(gradient_adds(model, x), 1);
+  EXPECT_THAT(gradient_names(model),
+              ElementsAre("main.bias", "main.weight", "side.bias", "side.weight", "trunk.bias", "trunk.weight"));
+}
+
+// torch.nn.MaxPool2d: the last window may hang over the end but must begin inside the input or its left rim.
+TEST(Windows, RoundUpInCeilMode) {
+  const auto pixels = [](std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding, bool ceil) {
+    return ModelBuilder::window_output(size, kernel, stride, padding, 1, ceil);
+  };
+  EXPECT_EQ(pixels(54, 3, 2, 0, false), 26);
+  EXPECT_EQ(pixels(54, 3, 2, 0, true), 27);
+  EXPECT_EQ(pixels(55, 3, 2, 0, true), 27) << "fits without a rest";
+  EXPECT_EQ(pixels(2, 1, 3, 1, true), 2) << "the third window would begin in the right rim";
+  EXPECT_EQ(pixels(2, 3, 2, 0, true), 0) << "larger than the input";
+}
+
 TEST(KeptActivations, AGpuKeepsOneByteOfDropoutMaskWhereACpuKeepsFour) {
   const Model bert = zoo_model("bert-base");
   std::int64_t masked = 0;

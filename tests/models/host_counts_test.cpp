@@ -35,6 +35,12 @@ INSTANTIATE_TEST_SUITE_P(Measured, HostCountsOf,
                                          Counted{"resnet50", {151, 161, 159, 227, 53, 176, 16}},
                                          Counted{"resnext50-32x4d", {151, 161, 159, 227, 53, 176, 16}},
                                          Counted{"wide-resnet50-2", {151, 161, 159, 227, 53, 176, 16}},
+                                         Counted{"densenet121", {433, 364, 363, 551, 120, 905, 535}},
+                                         Counted{"densenet169", {601, 508, 507, 767, 168, 1669, 1155}},
+                                         Counted{"mnasnet1-0", {182, 158, 156, 206, 52, 154, 10}},
+                                         Counted{"mobilenet-v2", {213, 158, 156, 206, 52, 154, 10}},
+                                         Counted{"shufflenet-v2-x1-0", {205, 170, 168, 224, 56, 170, 3}},
+                                         Counted{"squeezenet1-0", {68, 52, 0, 67, 26, 65, 8}},
                                          Counted{"vgg11-bn", {40, 38, 24, 49, 8, 43, 0}},
                                          Counted{"vgg16", {42, 32, 0, 43, 13, 45, 0}}),
                          [](const auto& one) { return test_name(one.param.model); });
@@ -46,6 +52,20 @@ TEST(HostCounts, GeluNewIsEightForwardOps) {
     if (op.name == "transformer.h.0.mlp.act") ops += forward_host_ops(op);
   }
   EXPECT_EQ(ops, 8);
+}
+
+// Three kernels draw, scale and apply the noise of a branch; the gradient of a broadcast factor is summed.
+TEST(HostCounts, StochasticDepthIsThreeForwardOpsAndABroadcastProductThreeBackwardOps) {
+  const Model model = zoo_model("efficientnet-b0");
+  int noise = 0, scaled = 0;
+  for (std::size_t i = 0; i < model.ops.size(); ++i) {
+    const Op& op = model.ops[i];
+    if (op.name == "features.2.1.stochastic_depth") noise += forward_host_ops(op);
+    if (op.name == "features.2.0.stochastic_depth") noise += forward_host_ops(op);  // no residual: never called
+    if (op.kind == OpKind::Multiply) scaled += backward_host_ops(model, OpId{static_cast<int>(i)});
+  }
+  EXPECT_EQ(noise, 3);
+  EXPECT_EQ(scaled, 16 * 3);
 }
 
 TEST(HostCounts, TiedWeightsNeedOneAddOfTheirOwn) {

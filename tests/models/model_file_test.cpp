@@ -91,6 +91,34 @@ ops:
   EXPECT_EQ(gradient_adds(model, OpId{2}), 1);
 }
 
+TEST(ModelFile, TakesLearnedTensorsFusedAttentionAndTwoOutputs) {
+  const Model model = good(R"(
+name: small-vit
+input: {shape: [3, 8, 8]}
+ops:
+- {op: conv2d, name: patches, out: 8, kernel: 4, stride: 4}
+- {op: view, shape: [4, 8], id: rows}
+- {op: parameter, name: token, shape: [1, 1, 8]}
+- {op: concat, from: [token, rows]}
+- {op: linear, name: mix, out: 24, weight_name: mix.in_weight, bias_name: mix.in_bias}
+- {op: split, id: parts}
+- {op: view, shape: [2, 5, 4], from: parts, id: q}
+- {op: view, shape: [2, 5, 4], from: parts, id: k}
+- {op: view, shape: [2, 5, 4], from: parts, id: v}
+- {op: attention, from: [q, k, v], gemm: {batch: 2, m: 5, n: 5, k: 4}}
+- {op: dropout, probability: 0.1, per_sample: true}
+- {op: flatten, id: features}
+- {op: linear, name: side, out: 3}
+- {op: linear, name: main, out: 3, from: features}
+- {op: cross_entropy, from: [main, side]}
+)");
+  EXPECT_EQ(model.parameters[2].name, "token");
+  EXPECT_EQ(model.parameters[3].name, "mix.in_weight");
+  EXPECT_EQ(model.target_elements, 1);
+  EXPECT_EQ(model.ops[11].row, 40);
+  EXPECT_EQ(good(to_model_json(model)), model);
+}
+
 TEST(ModelFile, SharedWeightsAreOneParameter) {
   const Model model = good(R"(
 name: tied
@@ -208,6 +236,18 @@ INSTANTIATE_TEST_SUITE_P(
               "needs [channels, height, width]"},
         BadOp{"indices", "{op: embedding, name: e, entries: 5, width: 2}", ErrorKind::Conflict, "ops[1].op", "int64"},
         BadOp{"view", "{op: view, shape: [5]}", ErrorKind::Conflict, "ops[1].shape", "does not hold the 144 values"},
+        BadOp{"ceil", "{op: conv2d, name: b, out: 4, kernel: 1, ceil_mode: true}", ErrorKind::UnknownKey,
+              "ops[1].ceil_mode", "`conv2d` takes no `ceil_mode`"},
+        BadOp{"learned", "{op: parameter, name: t, shape: [2], from: conv}", ErrorKind::Conflict, "ops[1].from",
+              "no inputs"},
+        BadOp{"attention", "{op: attention, from: [conv, conv], gemm: {m: 1, n: 1, k: 1}}", ErrorKind::Conflict,
+              "ops[1].from", "three inputs, not 2"},
+        BadOp{"heads", "{op: attention, from: [conv, conv, conv], gemm: {batch: 2, m: 6, n: 6, k: 6}}",
+              ErrorKind::Conflict, "ops[1].gemm", "are not 2 heads of [6, 6]"},
+        BadOp{"losses", "{op: cross_entropy, from: [conv, input]}", ErrorKind::Conflict, "ops[1].from",
+              "do not share labels"},
+        BadOp{"two_names", "{op: linear, name: fc, out: 6, shares: conv.weight, weight_name: w}", ErrorKind::Conflict,
+              "ops[1].weight_name", "has its name already"},
         BadOp{"product", "{op: matmul, from: [conv, conv], gemm: {m: 2, n: 2, k: 2}}", ErrorKind::Conflict,
               "ops[1].gemm", "are not 1 x [2, 2]"},
         BadOp{"huge", "{op: linear, name: fc, out: 1000000000}, {op: linear, name: g, out: 1000000000}",

@@ -1,8 +1,10 @@
 // Options of zoo models: what they change, and what is refused.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "models/derived.h"
@@ -116,6 +118,30 @@ TEST(ZooOptions, SizesOutOfRangeAreRefused) {
   ModelOptions stem;
   stem.stem = "cifr";
   EXPECT_THAT(refused("resnet50", stem).hint, HasSubstr("cifar"));
+}
+
+// One pixel less leaves a window without pixels, which is refused.
+TEST(ZooOptions, TheSmallestImageOfANetworkIsStatedAndWorks) {
+  const std::map<std::string, std::int64_t> smallest = {
+      {"vgg16", 32},         {"alexnet", 63},          {"squeezenet1-0", 29},  {"densenet121", 29},
+      {"mnasnet1-0", 1},     {"mobilenet-v2", 1},      {"efficientnet-b0", 1}, {"resnet50", 1},
+      {"inception-v3", 299}, {"shufflenet-v2-x1-0", 1}};
+  for (const auto& [name, image] : smallest) {
+    ModelOptions options;
+    options.image = image;
+    EXPECT_THAT(zoo_model(name, options).input, testing::ElementsAre(3, image, image)) << name;
+    options.image = image - 1;
+    EXPECT_THAT(refused(name, options).allowed, testing::AnyOf(fmt::format("at least {}", image), "1 to 4096")) << name;
+  }
+}
+
+TEST(ZooOptions, AVisionTransformerTakesWholePatches) {
+  ModelOptions options;
+  options.image = 240;
+  EXPECT_EQ(parameter_count(zoo_model("vit-b-16", options)) - parameter_count(zoo_model("vit-b-16")),
+            (15 * 15 - 14 * 14) * 768);
+  options.image = 230;
+  EXPECT_EQ(refused("vit-b-16", options).allowed, "a multiple of 16");
 }
 
 TEST(ZooOptions, EveryWrongOptionIsReported) {

@@ -75,7 +75,7 @@ TEST_F(Autocast, WithoutItNothingIsCast) {
 }
 
 // The page: BERT-large under autocast takes about 1.4 times the step of one whose tensors are all half (1.30 here, at
-// batch 16 and 128 tokens; the page's shape is not given).
+// batch 16 and 128 tokens; docs/cost-models.md's shape is not given).
 TEST_F(Autocast, BertLargeIsAThirdToAHalfSlowerThanPureHalf) {
   const Model mixed = *build_zoo_model("bert-large", {});
   Model half = mixed;

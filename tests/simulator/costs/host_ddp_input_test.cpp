@@ -1,4 +1,4 @@
-// Host constants, DDP's copies and waits, and the copy of the batch, against worked values of the pages.
+// Host constants, DDP's copies and waits, and the copy of the batch, against worked values of docs/cost-models.mds.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,7 +53,8 @@ TEST(HostCost, OneStepOfResNet50AtBatch12Takes28MillisecondsOfHostTime) {
   const double forward = n.forward_ops * host_seconds(HostClass::ForwardOp, h);
   const double backward = n.convolutions * host_seconds(HostClass::BackwardConv, h) +
                           (n.backward_ops - n.convolutions) * host_seconds(HostClass::BackwardOther, h);
-  const double step = h.start + 2 * n.parameter_tensors * h.c_p + copy + forward + h.t_loss + backward + h.end;
+  const double synchronise = 80e-6;  // the measured iterations end with one (docs/cost-models.md, "host")
+  const double step = h.start + 2 * n.parameter_tensors * h.c_p + copy + forward + h.t_loss + backward + synchronise;
   EXPECT_NEAR(step, 28 * kMs, 0.5 * kMs);
 }
 

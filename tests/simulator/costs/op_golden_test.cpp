@@ -1,5 +1,5 @@
 // The page's own predicted values for single ops (docs/cost-models.md, "golden numbers"), to the printed
-// digits (the page cuts 306.55 and 490.50 where this rounds).
+// digits (docs/cost-models.md cuts 306.55 and 490.50 where this rounds).
 #include <gtest/gtest.h>
 
 #include "simulator/costs/constants.h"

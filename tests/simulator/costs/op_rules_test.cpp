@@ -206,8 +206,32 @@ TEST_F(OpRules, GeluNewIsEightForwardKernelsOf18PassesAndTenBackwardOf24BesideIt
   EXPECT_NEAR(backward_passes, 24, 1e-6);  // with the two adds at the op's input 12 kernels, 30 passes; page 12, 28
 }
 
+TEST_F(OpRules, FusedAttentionIsTwoProductsForwardAndFiveBackwardWithoutTheScoresBytes) {
+  const OneOp one = one_op({8, 64, 32}, [](ModelBuilder& b, OpId x) { return b.attention(x, x, x, {8, 64, 64, 32}); });
+  gpu_.memory_bandwidth = 1e18;  // products alone
+  const double scores = gemm_seconds({8 * 32, 64, 64, 32}, Regime::Simt, 4, context_);
+  const double result = gemm_seconds({8 * 32, 64, 32, 64}, Regime::Simt, 4, context_);
+  EXPECT_NEAR(work(cost(one).forward.at(0)) / (scores + result), 1, 1e-6);
+  EXPECT_NEAR(work(cost(one).backward.back()) / (2 * scores + 3 * result), 1, 1e-6);
+  gpu_.memory_bandwidth = 1e3;  // bytes alone
+  const double tensor = 32 * 8 * 64 * 32 * 4;
+  const double rate = 1e3 * default_constants().op.em_conv;
+  EXPECT_NEAR(work(cost(one).forward.at(0)) * rate / tensor, 4, 1e-6);
+  EXPECT_NEAR(work(cost(one).backward.back()) * rate / tensor, 8, 1e-6);
+}
+
+TEST_F(OpRules, AnOpInPlaceThatNeedsItsInputClonesItFirst) {
+  const auto labels_of = [&](OpKind kind) {
+    return labels(cost(one_op({4, 8, 8}, [&](ModelBuilder& b, OpId x) { return b.unary(kind, x, "", true); })).forward);
+  };
+  EXPECT_THAT(labels_of(OpKind::Silu), ElementsAre("clone", "silu"));
+  EXPECT_THAT(labels_of(OpKind::Relu6), ElementsAre("clone", "relu6"));
+  EXPECT_THAT(labels_of(OpKind::Relu), ElementsAre("relu"));
+}
+
 TEST_F(OpRules, HostOpsOfTheKernelsAreThoseOfTheCountingRule) {
-  for (const char* name : {"resnet18", "resnet50", "resnext50-32x4d", "vgg11-bn", "vgg16", "bert-base", "gpt2"}) {
+  for (const char* name : {"resnet18", "resnext50-32x4d", "vgg16", "densenet121", "inception-v3", "mobilenet-v2",
+                           "shufflenet-v2-x1-0", "efficientnet-b0", "vit-b-16", "bert-base", "gpt2"}) {
     const Model model = *build_zoo_model(name, {});
     int forward = 0, backward = 0, convolutions = 0;
     for (const OpCost& cost : op_costs(model, context_)) {

@@ -1,4 +1,4 @@
-// Sums over whole networks against the page's figures (within 2 %) and against what was measured.
+// Sums over whole networks against docs/cost-models.md's figures (within 2 %) and against what was measured.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -157,7 +157,7 @@ TEST(WholeStep, OpsOfTheH100TraceHaveThePagesErrors) {
     bool backward;
     std::string operation;
     int kernel;
-    double median, p90;  // the page's
+    double median, p90;  // docs/cost-models.md's
   };
   const std::vector<Case> cases = {
       {"1x1 forward", OpKind::Conv2d, false, "aten::conv2d", 1, 0.09, 0.19},
