@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "simulator/base/format.h"
 #include "simulator/base/quantity.h"
@@ -45,7 +46,10 @@ std::string gpu_lines(const Topology& t) {
   std::string text = fmt::format("├─ {} x {}: {}, {} memory bandwidth\n", t.node.gpu_count, gpu.name,
                                  decimal_bytes(gpu.memory_bytes), format_rate(gpu.memory_bandwidth));
   text += fmt::format("│     {}\n", peaks(gpu));
-  if (t.gpus_per_node != t.node.gpu_count) text += fmt::format("│     {} used on each node\n", t.gpus_per_node);
+  if (!t.gpu_index.empty())
+    text += fmt::format("│     {} {} used on each node\n", noun(gpu), fmt::join(t.gpu_index, ", "));
+  else if (t.gpus_per_node != t.node.gpu_count)
+    text += fmt::format("│     {} used on each node\n", t.gpus_per_node);
   return text;
 }
 
@@ -65,6 +69,9 @@ std::string nvlink_line(const Topology& t) {
 std::string pcie_lines(const Topology& t) {
   const Node& node = t.node;
   if (node.gpu.vendor == "cpu") return "";
+  if (node.integrated)
+    return fmt::format("├─ the GPU shares the host's memory: a copy reads and writes it, {}{}\n",
+                       format_rate(host_rate(t) / 2), mark(t, "host.rate"));
   std::string text = fmt::format("├─ PCIe Gen{} x{}: {} per slot and direction{}, peer access {}\n",
                                  node.pcie.generation, node.pcie.lanes, format_rate(pcie_slot_rate(t)),
                                  mark(t, "pcie.rate"), node.peer_access ? "on" : "off");
@@ -74,8 +81,8 @@ std::string pcie_lines(const Topology& t) {
     std::vector<int> nics;
     for (std::size_t nic = 0; nic < placed.size(); ++nic)
       if (placed[nic] == static_cast<int>(i)) nics.push_back(static_cast<int>(nic));
-    text += fmt::format("│     {} {} on socket {}: GPU {}", node.pcie.switched ? "switch" : "host bridge", i,
-                        one.socket, fmt::join(one.gpus, ", "));
+    text += fmt::format("│     {} {} on {} {}: GPU {}", node.pcie.switched ? "switch" : "host bridge", i,
+                        node.host.numa_nodes > 0 ? "NUMA node" : "socket", one.socket, fmt::join(one.gpus, ", "));
     if (!nics.empty()) text += fmt::format("; NIC {}", fmt::join(nics, ", "));
     if (node.pcie.switched)
       text += fmt::format("; uplink {}{}", format_rate(pcie_uplink_rate(t)), mark(t, "uplink.rate"));
@@ -84,14 +91,63 @@ std::string pcie_lines(const Topology& t) {
   return text;
 }
 
-std::string fabric_lines(const Topology& t) {
+std::string nic_line(const Topology& t) {
   const Nics nics = nics_of(t);
-  std::string text = nics.count == 0 ? "└─ no NICs\n"
-                                     : fmt::format("└─ NICs: {} x {} per direction{}\n", nics.count,
-                                                   format_rate(nics.rate), mark(t, "nic.rate"));
-  if (!t.fabric) return text;
-  text += fmt::format("fabric {}: {}, {} more per node border{}", t.fabric->name, name_of(t.fabric->kind),
-                      format_time(override_or(t, "nic.latency", t.fabric->latency)), mark(t, "nic.latency"));
+  if (nics.count == 0) return "└─ no NICs\n";
+  if (t.fabric && t.fabric->wide_area())
+    return fmt::format("└─ line to the other sites: {} per direction{}\n", format_rate(nics.rate), mark(t, "wan.rate"));
+  return fmt::format("└─ NICs: {} x {} per direction{}\n", nics.count, format_rate(nics.rate), mark(t, "nic.rate"));
+}
+
+std::string host_line(const Topology& t) {
+  const Host& host = t.node.host;
+  const std::string numa = host.numa_nodes > 0 ? fmt::format(", {} NUMA nodes", host.numa_nodes) : "";
+  return fmt::format("├─ host: {} x {} {}, {} cores{}, memory {}{}, host factor {}\n", host.sockets, host.cpu_vendor,
+                     host.cpu_model, host.cores, numa, format_rate(host_rate(t)), mark(t, "host.rate"),
+                     format_significant(host.factor));
+}
+
+std::string node_tree(const Topology& seen) {
+  return host_line(seen) + gpu_lines(seen) + nvlink_line(seen) + pcie_lines(seen) + nic_line(seen);
+}
+
+std::string indented(const std::string& text, const std::string& by) {
+  std::string result;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start) + 1;
+    result += by + text.substr(start, end - start);
+    start = end;
+  }
+  return result;
+}
+
+// Nodes that differ, each kind once: "node 0, 2: dgx-a100-80gb" and its tree below.
+std::string node_trees(const Topology& t) {
+  if (t.nodes.empty()) return node_tree(t);
+  std::map<std::string, std::vector<int>> kinds;
+  std::vector<std::string> order;
+  for (int node = 0; node < static_cast<int>(t.nodes.size()); ++node) {
+    std::vector<int>& of_kind = kinds[t.node_type(node).name];
+    if (of_kind.empty()) order.push_back(t.node_type(node).name);
+    of_kind.push_back(node);
+  }
+  std::string text;
+  for (const std::string& name : order) {
+    const std::vector<int>& of_kind = kinds[name];
+    text += fmt::format("{} node {}: {}\n", name == order.back() ? "└─" : "├─", fmt::join(of_kind, ", "), name);
+    text += indented(node_tree(seen_from(t, of_kind.front())), name == order.back() ? "   " : "│  ");
+  }
+  return text;
+}
+
+std::string fabric_line(const Topology& t) {
+  if (!t.fabric) return "";
+  const bool wide_area = t.fabric->wide_area();
+  std::string text = fmt::format("fabric {}: {}, {} more per node border{}", t.fabric->name, name_of(t.fabric->kind),
+                                 format_time(border_latency(t)), mark(t, wide_area ? "wan.latency" : "nic.latency"));
+  if (wide_area)
+    text += fmt::format(" (half the round trip); a socket carries one window of {} per round trip, {} sockets per node",
+                        quantity_text(t.fabric->window, Unit::Bytes), t.fabric->sockets);
   if (const TcpRate tcp = tcp_rate(t); t.fabric->kind == FabricKind::Tcp)
     text += fmt::format("; NCCL reaches {} per node ({} to {})", format_rate(tcp.rate), format_rate(tcp.low),
                         format_rate(tcp.high));
@@ -101,38 +157,64 @@ std::string fabric_lines(const Topology& t) {
 std::string ring_line(const Topology& t, int gpus) {
   const Ring ring = ring_of(t, gpus);
   const std::string where = ring.nodes > 1 ? fmt::format(" on {} nodes", ring.nodes) : "";
-  return fmt::format("  {:>4}{}: {} x {} = {} by {}, limited by {}\n", gpus, where, ring.channels,
+  const std::string whose = t.nodes.empty() || ring.nodes == 1 ? ""
+                                                               : fmt::format(" of node {} ({})", ring.slowest_node,
+                                                                             t.node_type(ring.slowest_node).name);
+  return fmt::format("  {:>4}{}: {} x {} = {} by {}, limited by {}{}\n", gpus, where, ring.channels,
                      format_rate(ring.channel_rate), format_rate(ring.bus_bandwidth()), name_of(ring.path),
-                     name_of(ring.slowest));
+                     name_of(ring.slowest), whose);
+}
+
+std::set<int> ring_counts(const Topology& t) {
+  std::set<int> counts;
+  const int first = t.gpus_on(0);
+  for (int gpus = 2; gpus < first; gpus *= 2) counts.insert(gpus);
+  if (first > 1) counts.insert(first);
+  if (t.fabric && t.nodes.empty())
+    for (const int nodes : {2, 4}) counts.insert(nodes * first);
+  int all = 0;
+  for (int node = 0; node < static_cast<int>(t.nodes.size()); ++node) {
+    all += t.gpus_on(node);
+    if (all > 1 && t.fabric) counts.insert(all);
+  }
+  return counts;
 }
 
 std::string ring_lines(const Topology& t) {
-  std::set<int> counts;
-  for (int gpus = 2; gpus < t.gpus_per_node; gpus *= 2) counts.insert(gpus);
-  if (t.gpus_per_node > 1) counts.insert(t.gpus_per_node);
-  if (t.fabric)
-    for (const int nodes : {2, 4}) counts.insert(nodes * t.gpus_per_node);
+  const std::set<int> counts = ring_counts(t);
   if (counts.empty()) return "";
   std::string text = fmt::format("all-reduce rings by number of {}s (channels x rate = bus bandwidth, as {} counts)\n",
                                  noun(t.node.gpu), t.node.gpu.vendor == "cpu" ? "the model of Gloo" : "NCCL");
   for (const int gpus : counts) text += ring_line(t, gpus);
+  if (t.node.nvlink == NvLinkKind::NvSwitch && t.node.gpu.compute_capability >= 9)
+    text += "  NCCL itself takes NVLS within such a node, which is faster; this version models rings alone\n";
+  return text;
+}
+
+std::string source_lines(const Topology& t) {
+  std::string text;
+  std::set<std::string> told;
+  const auto tell = [&](const std::string& name, const std::string& source) {
+    if (told.insert(name).second) text += fmt::format("  {}: {}\n", name, source);
+  };
+  if (t.nodes.empty()) {
+    text = fmt::format("source: {}\n", t.node.source);
+    tell(t.node.gpu.name, t.node.gpu.source);
+  } else {
+    text = "sources\n";
+    for (const Node& node : t.nodes) {
+      tell(node.name, node.source);
+      tell(node.gpu.name, node.gpu.source);
+    }
+  }
+  if (t.fabric && t.fabric->source != t.node.source) tell(t.fabric->name, t.fabric->source);
   return text;
 }
 
 }  // namespace
 
 std::string describe_topology(const Topology& t) {
-  const Host& host = t.node.host;
-  std::string text = fmt::format("{}\n", t.name);
-  text += fmt::format("├─ host: {} x {} {}, {} cores, memory {}{}, host factor {}\n", host.sockets, host.cpu_vendor,
-                      host.cpu_model, host.cores, format_rate(host_rate(t)), mark(t, "host.rate"),
-                      format_significant(host.factor));
-  text += gpu_lines(t) + nvlink_line(t) + pcie_lines(t) + fabric_lines(t) + ring_lines(t);
-  text += fmt::format("source: {}\n", t.node.source);
-  text += fmt::format("  {}: {}\n", t.node.gpu.name, t.node.gpu.source);
-  if (t.fabric && t.fabric->source != t.node.source)
-    text += fmt::format("  {}: {}\n", t.fabric->name, t.fabric->source);
-  return text;
+  return fmt::format("{}\n", t.name) + node_trees(t) + fabric_line(t) + ring_lines(t) + source_lines(t);
 }
 
 std::string summary_of(const GpuType& gpu) {
@@ -144,7 +226,10 @@ std::string summary_of(const GpuType& gpu) {
 std::string summary_of(const Node& node) {
   std::string text = fmt::format("{} x {}", node.gpu_count, node.gpu.name);
   if (node.nvlink != NvLinkKind::None) text += fmt::format(", NVLink {}", name_of(node.nvlink));
-  if (node.gpu.vendor != "cpu") text += fmt::format(", PCIe Gen{} x{}", node.pcie.generation, node.pcie.lanes);
+  if (node.integrated)
+    text += ", shares the host's memory";
+  else if (node.gpu.vendor != "cpu")
+    text += fmt::format(", PCIe Gen{} x{}", node.pcie.generation, node.pcie.lanes);
   if (node.nics.count > 0)
     text +=
         fmt::format(", {} NIC{} of {}", node.nics.count, node.nics.count > 1 ? "s" : "", format_rate(node.nics.rate));
@@ -154,7 +239,10 @@ std::string summary_of(const Node& node) {
 std::string summary_of(const Fabric& fabric) {
   std::string text =
       fmt::format("{}, {} x {} per node", name_of(fabric.kind), fabric.nics.count, format_rate(fabric.nics.rate));
-  if (fabric.nccl_rate > 0) text += fmt::format(", NCCL reaches {}", format_rate(fabric.nccl_rate));
+  if (fabric.wide_area())
+    text += ", wide-area link, rate bound by the window of its sockets";
+  else if (fabric.nccl_rate > 0)
+    text += fmt::format(", NCCL reaches {}", format_rate(fabric.nccl_rate));
   if (fabric.latency > 0) text += fmt::format(", {} per node border", format_time(fabric.latency));
   return text;
 }

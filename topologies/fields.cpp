@@ -88,7 +88,9 @@ const FieldTable<NvLinkPair>& pair_fields() {
 const FieldTable<PcieSwitch>& switch_fields() {
   static const FieldTable<PcieSwitch> table = [] {
     FieldTable<PcieSwitch> t("PCIe switch");
-    t.integer("socket", &PcieSwitch::socket).range(0, 63).doc("Socket it hangs on");
+    t.integer("socket", &PcieSwitch::socket)
+        .range(0, 63)
+        .doc("Socket it hangs on; the NUMA node, where hosts.numa_nodes is given");
     t.integers("gpus", &PcieSwitch::gpus).range(0, kMaxGpus - 1).doc("GPUs below it, by index in the node");
     t.integers("nics", &PcieSwitch::nics).range(0, 255).doc("NICs below it, by index in the node");
     return t;
@@ -147,10 +149,22 @@ void check_switches(const Node& node, TableCheck& c) {
   if (node.pcie.switches.empty()) return;
   check_placed(node, c, &PcieSwitch::gpus, node.gpu_count, "GPU", true);
   check_placed(node, c, &PcieSwitch::nics, node.nics.count, "NIC", false);
+  const int domains = node.host.memory_domains();
+  const char* what = node.host.numa_nodes > 0 ? "NUMA nodes" : "sockets";
   for (const PcieSwitch& one : node.pcie.switches)
-    if (one.socket >= node.host.sockets)
-      c.fail(ErrorKind::Range, "pcie.switches", fmt::format("the node has {} sockets", node.host.sockets),
-             fmt::format("0 to {}", node.host.sockets - 1), "", std::to_string(one.socket));
+    if (one.socket >= domains)
+      c.fail(ErrorKind::Range, "pcie.switches", fmt::format("the node has {} {}", domains, what),
+             fmt::format("0 to {}", domains - 1), "", std::to_string(one.socket));
+}
+
+void check_integrated(const Node& node, TableCheck& c) {
+  if (!node.integrated) return;
+  if (node.gpu_count > 1)
+    c.fail(ErrorKind::Conflict, "gpus.count", "one GPU at most shares the host's memory", "1", "",
+           std::to_string(node.gpu_count));
+  if (node.nvlink != NvLinkKind::None || !node.pcie.switches.empty())
+    c.fail(ErrorKind::Conflict, "gpus.integrated",
+           "a GPU that shares the host's memory has no NVLink and no PCIe switch", "", "leave nvlink and pcie out");
 }
 
 void check_nics(const Nics& nics, TableCheck& c) {
@@ -184,6 +198,10 @@ FieldTable<Node> make_node_fields() {
       .required()
       .range(1e8, kMaxRate)
       .doc("Of the node's memory, all sockets together");
+  t.integer(
+       "hosts.numa_nodes", [](auto& n) -> auto& { return n.host.numa_nodes; })
+      .range(0, 64)
+      .doc("NUMA nodes of the whole node, where the BIOS splits sockets; 0: one per socket");
   t.number(
        "hosts.factor", [](auto& n) -> auto& { return n.host.factor; })
       .range(0.05, 20)
@@ -193,6 +211,7 @@ FieldTable<Node> make_node_fields() {
       .required()
       .doc("A GPU preset, or the path of a GPU file");
   t.integer("gpus.count", &Node::gpu_count).required().range(1, kMaxGpus).doc("GPUs (cpu-core: ranks) of the node");
+  t.flag("gpus.integrated", &Node::integrated).doc("true: the GPU shares the host's memory, no PCIe between them");
   t.choice("nvlink.kind", &Node::nvlink,
            {{"none", NvLinkKind::None},
             {"nvswitch", NvLinkKind::NvSwitch},
@@ -225,8 +244,17 @@ FieldTable<Node> make_node_fields() {
        "nics.rate", Unit::BytesPerSecond, [](auto& n) -> auto& { return n.nics.rate; })
       .range(0, kMaxRate)
       .doc("Of one NIC in one direction");
+  t.choice("nics.kind", &Node::nic_kind,
+           {{"infiniband", FabricKind::InfiniBand}, {"efa", FabricKind::Efa}, {"tcp", FabricKind::Tcp}})
+      .doc("What `fabric: own` joins nodes by; infiniband also for RoCE, tcp: plain Ethernet");
+  t.check({"hosts.sockets", "hosts.numa_nodes"}, [](const Node& node, TableCheck& c) {
+    if (node.host.memory_domains() % node.host.sockets != 0)
+      c.fail(ErrorKind::Conflict, "hosts.numa_nodes", "every socket has the same number of NUMA nodes",
+             fmt::format("a multiple of {}", node.host.sockets), "", std::to_string(node.host.numa_nodes));
+  });
+  t.check({"gpus.count", "gpus.integrated", "nvlink.kind", "pcie.switches"}, check_integrated);
   t.check({"gpus.count", "nvlink.kind", "nvlink.links"}, check_nvlink);
-  t.check({"gpus.count", "nics.count", "hosts.sockets", "pcie.switches"}, check_switches);
+  t.check({"gpus.count", "nics.count", "hosts.sockets", "hosts.numa_nodes", "pcie.switches"}, check_switches);
   t.check({"nics.count", "nics.rate"}, [](const Node& node, TableCheck& c) { check_nics(node.nics, c); });
   return t;
 }
@@ -261,6 +289,21 @@ FieldTable<Fabric> make_fabric_fields() {
   t.quantity("nccl.high", Unit::BytesPerSecond, &Fabric::nccl_rate_high)
       .range(0, kMaxRate)
       .doc("High end of its 80 % band");
+  t.quantity("wan.window", Unit::Bytes, &Fabric::window)
+      .range(0, 1e15)
+      .doc("A wide-area link between sites of one node each: bytes that one socket has on the way at most; 0: none");
+  t.integer("wan.sockets", &Fabric::sockets).range(1, 1024).doc("Sockets that NCCL opens per node and direction");
+  t.check({"kind", "latency", "wan.window", "wan.sockets"}, [](const Fabric& f, TableCheck& c) {
+    if (c.given("wan.sockets") && !f.wide_area())
+      c.fail(ErrorKind::Missing, "wan.window", "a wide-area link needs the window of its sockets",
+             "a size such as 3MiB",
+             "half of net.ipv4.tcp_rmem's largest value, or net.ipv4.tcp_wmem's where that is less");
+    if (f.wide_area() && f.kind != FabricKind::Tcp)
+      c.fail(ErrorKind::Conflict, "wan", "a wide-area link carries TCP", "", "kind: tcp");
+    if (f.wide_area() && f.latency <= 0)
+      c.fail(ErrorKind::Missing, "latency", "a wide-area link needs its latency", "half of the round trip",
+             "latency: 25ms for a ping of 50 ms");
+  });
   t.check({"kind", "nccl.rate", "nccl.low", "nccl.high"}, [](const Fabric& f, TableCheck& c) {
     if (f.kind != FabricKind::Tcp && (f.nccl_rate > 0 || f.nccl_rate_low > 0 || f.nccl_rate_high > 0))
       c.fail(ErrorKind::Conflict, "nccl", "the rate of an RDMA fabric follows from its NICs", "",

@@ -77,12 +77,34 @@ double pcie_scale(const Topology& topology) {
 
 // NCCL over TCP by line rate: bound by the wire up to 10 Gb/s (92 % of it), by one flow on one CPU core above. Points:
 // 10, 25 and 40 Gb/s of the training tables named in topologies/fabrics/eth-*.yaml; straight lines between.
-double tcp_rate_of_line(double line) {
+double middle_tcp_rate(double line) {
   constexpr double k10 = 1.25e9, k25 = 3.125e9, k40 = 5e9;
   if (line <= k10) return 0.92 * line;
   if (line <= k25) return 1.15e9 + (line - k10) / (k25 - k10) * (2.0e9 - 1.15e9);
   if (line <= k40) return 2.0e9 + (line - k25) / (k40 - k25) * (2.3e9 - 2.0e9);
   return 2.3e9;
+}
+
+// The 80 % bands of the same tables at 1, 10, 25 and 40 Gb/s; straight lines between, from zero below.
+double tcp_bound(double line, const std::array<double, 4>& rates) {
+  constexpr std::array<double, 4> kLines{0.125e9, 1.25e9, 3.125e9, 5e9};
+  double line_below = 0, rate_below = 0;
+  for (std::size_t i = 0; i < kLines.size(); ++i) {
+    if (line <= kLines[i]) return rate_below + (rates[i] - rate_below) * (line - line_below) / (kLines[i] - line_below);
+    line_below = kLines[i];
+    rate_below = rates[i];
+  }
+  return rates.back();
+}
+
+// A socket has no more than one window on the way, so it carries one window per round trip. x/÷ 2 is assumed: kernels
+// from 6.6 on offer nearly all of the receive buffer instead of half of it, and a lost packet halves the window.
+TcpRate bound_by_window(TcpRate open, const Topology& topology) {
+  const Fabric& fabric = *topology.fabric;
+  const double round_trip = 2 * border_latency(topology);
+  if (round_trip <= 0) return open;
+  const double window_rate = fabric.sockets * fabric.window / round_trip;
+  return {std::min(open.rate, window_rate), std::min(open.low, window_rate / 2), std::min(open.high, window_rate * 2)};
 }
 
 }  // namespace
@@ -103,7 +125,7 @@ int switch_of(const Node& node, int gpu) {
 int socket_of(const Node& node, int gpu) {
   const int found = switch_of(node, gpu);
   if (found >= 0) return node.pcie.switches[static_cast<std::size_t>(found)].socket;
-  return gpu * std::max(1, node.host.sockets) / std::max(1, node.gpu_count);
+  return gpu * std::max(1, node.host.memory_domains()) / std::max(1, node.gpu_count);
 }
 
 bool has_uplinks(const Node& node) {
@@ -115,13 +137,24 @@ GpuDistance distance_of(const Node& node, int a, int b) {
   return socket_of(node, a) == socket_of(node, b) ? GpuDistance::SameSocket : GpuDistance::OtherSocket;
 }
 
-std::vector<int> gpus_per_switch(const Node& node, int gpus) {
+std::vector<int> gpus_per_switch(const Node& node, const std::vector<int>& gpus) {
   std::vector<int> counts(node.pcie.switches.size(), 0);
-  for (int gpu = 0; gpu < gpus; ++gpu) {
+  for (const int gpu : gpus) {
     const int found = switch_of(node, gpu);
     if (found >= 0) ++counts[static_cast<std::size_t>(found)];
   }
   return counts;
+}
+
+Topology seen_from(const Topology& topology, int node) {
+  Topology seen = topology;
+  if (topology.nodes.empty()) return seen;
+  seen.node = topology.node_type(node);
+  seen.nodes.clear();
+  seen.gpus_per_node = topology.gpus_on(node);
+  seen.all_gpus = false;
+  if (seen.fabric && seen.fabric->own_nics) seen.fabric->nics = seen.node.nics;
+  return seen;
 }
 
 double override_or(const Topology& topology, const std::string& key, double otherwise) {
@@ -155,7 +188,8 @@ double interconnect_rate(const Topology& topology) {
 
 Nics nics_of(const Topology& topology) {
   Nics nics = topology.fabric ? topology.fabric->nics : topology.node.nics;
-  nics.rate = override_or(topology, "nic.rate", nics.rate);
+  const bool wide_area = topology.fabric && topology.fabric->wide_area();
+  nics.rate = override_or(topology, wide_area ? "wan.rate" : "nic.rate", nics.rate);
   return nics;
 }
 
@@ -175,15 +209,46 @@ std::vector<int> nic_switches(const Topology& topology) {
   return placed;
 }
 
+TcpRate tcp_rate_of_line(double line) {
+  return {middle_tcp_rate(line), tcp_bound(line, {0.07e9, 0.9e9, 1.6e9, 1.5e9}),
+          tcp_bound(line, {0.118e9, 1.2e9, 2.3e9, 5e9})};
+}
+
 TcpRate tcp_rate(const Topology& topology) {
   if (!topology.fabric) return {};
   const Fabric& fabric = *topology.fabric;
-  if (fabric.kind != FabricKind::Tcp) {  // cpu ranks speak IP over such a fabric
-    const double rate = topology.node.gpu.vendor == "cpu" ? tcp_rate_of_line(nics_of(topology).rate) : 0;
-    return {rate, rate, rate};
+  if (fabric.own_nics && !topology.nodes.empty()) {
+    TcpRate slowest = tcp_rate(seen_from(topology, 0));
+    for (int node = 1; node < static_cast<int>(topology.nodes.size()); ++node)
+      if (const TcpRate one = tcp_rate(seen_from(topology, node)); one.rate < slowest.rate) slowest = one;
+    return slowest;
   }
-  const double scale = tcp_rate_of_line(nics_of(topology).rate) / tcp_rate_of_line(fabric.nics.rate);
-  return {fabric.nccl_rate * scale, fabric.nccl_rate_low * scale, fabric.nccl_rate_high * scale};
+  if (fabric.kind != FabricKind::Tcp)  // cpu ranks speak IP over such a fabric
+    return topology.node.gpu.vendor == "cpu" ? tcp_rate_of_line(nics_of(topology).rate) : TcpRate{};
+  const double scale = middle_tcp_rate(nics_of(topology).rate) / middle_tcp_rate(fabric.nics.rate);
+  TcpRate file{fabric.nccl_rate, fabric.nccl_rate_low, fabric.nccl_rate_high};
+  if (fabric.own_nics) file = tcp_rate_of_line(fabric.nics.rate);
+  const TcpRate open{file.rate * scale, file.low * scale, file.high * scale};
+  return fabric.wide_area() ? bound_by_window(open, topology) : open;
+}
+
+double border_latency(const Topology& topology) {
+  if (!topology.fabric) return 0;
+  return override_or(topology, topology.fabric->wide_area() ? "wan.latency" : "nic.latency", topology.fabric->latency);
+}
+
+// Fitted: TCP on one all-reduce per tensor (HKBU-HPML/ddl-benchmarks @30de09b, 20 to 80 us), EFA on three tables of its
+// first generation (22 to 30 us), InfiniBand -1 to 0 us on three machines.
+double usual_border_latency(FabricKind kind) {
+  switch (kind) {
+    case FabricKind::InfiniBand:
+      return 0;
+    case FabricKind::Efa:
+      return 25e-6;
+    case FabricKind::Tcp:
+      return 40e-6;
+  }
+  return 0;
 }
 
 // NVIDIA/nccl src/graph/topo.h, v2.30.7: one NVLink by compute capability.

@@ -21,8 +21,12 @@ int socket_of(const Node& node, int gpu);
 // True where the GPUs of one switch share an uplink to the host.
 bool has_uplinks(const Node& node);
 
-// Of the `gpus` first GPUs, those on each of pcie.switches.
-std::vector<int> gpus_per_switch(const Node& node, int gpus);
+// Of these GPUs, those on each of pcie.switches.
+std::vector<int> gpus_per_switch(const Node& node, const std::vector<int>& gpus);
+
+// The machine as one of its nodes knows it: `node` is that node, and so are all others. What follows is about
+// Topology::node; for another node of a mixed machine, ask for it as seen from there.
+Topology seen_from(const Topology& topology, int node);
 
 // An override's value, or `otherwise`.
 double override_or(const Topology& topology, const std::string& key, double otherwise);
@@ -33,16 +37,23 @@ double nvlink_rate(const Topology& topology);   // all NVLinks of one GPU
 double nvlink_scale(const Topology& topology);  // override / file
 double pcie_slot_rate(const Topology& topology);
 double pcie_uplink_rate(const Topology& topology);
-double host_rate(const Topology& topology);               // memory of one node
-double interconnect_rate(const Topology& topology);       // peer copies between sockets
-Nics nics_of(const Topology& topology);                   // per node: the fabric's, else the node's
+double host_rate(const Topology& topology);          // memory of one node
+double interconnect_rate(const Topology& topology);  // peer copies between sockets
+Nics nics_of(const Topology& topology);  // per node: the fabric's (a wide-area link: its line), else the node's
 std::vector<int> nic_switches(const Topology& topology);  // pcie switch of each NIC, -1 unknown
 
 // What NCCL (for cpu ranks: Gloo) reaches per node over TCP, and its 80 % band; 0 for RDMA fabrics between GPUs.
+// Of mixed nodes with NICs of their own: the slowest.
 struct TcpRate {
   double rate = 0, low = 0, high = 0;
 };
 TcpRate tcp_rate(const Topology& topology);
+// The same over a line of this many bytes/s, when nothing but the line is known.
+TcpRate tcp_rate_of_line(double line);
+// Extra time per node border (lambda of the all-reduce model): of the fabric, or the override's.
+double border_latency(const Topology& topology);  // 0 without a fabric
+// Of a fabric of this kind about which nothing more is known.
+double usual_border_latency(FabricKind kind);
 
 // NCCL's counts.
 double nccl_nvlink_per_link(const GpuType& gpu);  // not scaled by overrides

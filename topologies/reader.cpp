@@ -3,28 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "simulator/base/document.h"
 #include "simulator/base/nearest.h"
 #include "topologies/fields.h"
+#include "topologies/machine_checks.h"
 #include "topologies/rates.h"
 
 namespace lockstep {
 namespace {
-
-Error make_error(ErrorKind kind, std::string key, std::string found, std::string message, std::string allowed = "",
-                 std::string hint = "") {
-  Error error;
-  error.kind = kind;
-  error.key = std::move(key);
-  error.found = std::move(found);
-  error.message = std::move(message);
-  error.allowed = std::move(allowed);
-  error.hint = std::move(hint);
-  return error;
-}
 
 void append(Errors& all, const Errors& more) {
   all.insert(all.end(), more.begin(), more.end());
@@ -50,7 +39,7 @@ Expected<T> read_file(PresetKind kind, const FieldTable<T>& fields, const std::s
 Errors check_gpu_in_node(const Node& node, const Reading& reading) {
   Errors errors;
   const auto fail = [&](const std::string& key, const std::string& found, const std::string& message) {
-    Error error = make_error(ErrorKind::Conflict, key, found, message);
+    Error error = request_error(ErrorKind::Conflict, key, found, message);
     place_error(error, reading);
     errors.push_back(error);
   };
@@ -86,72 +75,82 @@ Expected<Node> read_node(const std::string& name, const PresetPaths& paths, cons
   return node;
 }
 
-// `fabric: own`: the node's NICs on a switch that never blocks, InfiniBand or RoCE.
-Expected<Fabric> own_fabric(const Node& node) {
-  if (node.nics.count == 0)
-    return tl::make_unexpected(Errors{make_error(ErrorKind::Conflict, "topology.fabric", "own",
-                                                 fmt::format("{} has no NICs of its own", node.name), "",
-                                                 "name a fabric, for example ib-hdr-8x200")});
+// --- The request ------------------------------------------------------------------------------------------------
+
+Expected<std::vector<Node>> read_nodes(const TopologyRequest& request, const PresetPaths& paths) {
+  const std::vector<std::string>& names = request.nodes;
+  if (!names.empty() && !request.node.empty())
+    return tl::make_unexpected(
+        Errors{request_error(ErrorKind::Conflict, "topology.nodes", "", "node and nodes exclude each other", "",
+                             "node for any number of like ones, nodes for a list of all there are")});
+  if (names.empty() && request.node.empty())
+    return tl::make_unexpected(
+        Errors{request_error(ErrorKind::Missing, "topology.node", "", "the machine is missing",
+                             "a topology preset or the path of a topology file", "topology: dgx-a100-80gb")});
+  if (names.empty()) {
+    Expected<Node> node = read_node(request.node, paths, request.folder, "topology.node");
+    if (!node) return tl::make_unexpected(node.error());
+    return std::vector<Node>{*node};
+  }
+  Errors errors;
+  std::vector<Node> nodes;
+  std::map<std::string, Node> seen;  // by the name in the list
+  for (const std::string& name : names) {
+    auto found = seen.find(name);
+    if (found == seen.end()) {
+      Expected<Node> node = read_node(name, paths, request.folder, "topology.nodes");
+      if (!node) append(errors, node.error());
+      found = seen.emplace(name, node ? *node : Node{}).first;
+    }
+    nodes.push_back(found->second);
+  }
+  if (!errors.empty()) return tl::make_unexpected(std::move(errors));
+  return nodes;
+}
+
+// `fabric: own`: the nodes' NICs on a switch that never blocks.
+Expected<Fabric> own_fabric(const std::vector<Node>& nodes) {
+  const auto fail = [](std::string message, std::string hint) {
+    return tl::make_unexpected(
+        Errors{request_error(ErrorKind::Conflict, "topology.fabric", "own", std::move(message), "", std::move(hint))});
+  };
   Fabric fabric;
   fabric.name = "own NICs";
-  fabric.source = node.source;
-  fabric.nics = node.nics;
+  fabric.source = nodes.front().source;
+  fabric.nics = nodes.front().nics;
+  fabric.kind = nodes.front().nic_kind;
+  fabric.own_nics = true;
+  for (const Node& node : nodes) {
+    if (node.nics.count == 0)
+      return fail(fmt::format("{} has no NICs of its own", node.name), "name a fabric, for example ib-hdr-8x200");
+    const FabricKind kind = node.nic_kind;
+    if (kind == fabric.kind) continue;
+    // NCCL takes sockets where not all nodes have the same faster network.
+    if (kind != FabricKind::Tcp && fabric.kind != FabricKind::Tcp)
+      return fail(
+          fmt::format("{} has {} and {} has {}", nodes.front().name, name_of(fabric.kind), node.name, name_of(kind)),
+          "name one fabric for both");
+    fabric.kind = FabricKind::Tcp;
+  }
+  fabric.latency = usual_border_latency(fabric.kind);
+  if (fabric.kind == FabricKind::Tcp) {
+    const TcpRate rate = tcp_rate_of_line(fabric.nics.rate);
+    fabric.nccl_rate = rate.rate;
+    fabric.nccl_rate_low = rate.low;
+    fabric.nccl_rate_high = rate.high;
+  }
   return fabric;
 }
 
-std::string override_list() {
-  return fmt::format("{}", fmt::join(override_keys(), ", "));
-}
-
-// What the machine lacks, as "no NVLink"; empty when the link class is there.
-std::string lacks(const Topology& topology, const std::string& link_class) {
-  const Node& node = topology.node;
-  if (link_class == "nvlink" && node.nvlink == NvLinkKind::None) return "no NVLink";
-  if (link_class == "pcie" && node.gpu.vendor == "cpu") return "no GPU in a PCIe slot";
-  if (link_class == "uplink" && !has_uplinks(node)) return "no PCIe switches";
-  if (link_class == "nic" && nics_of(topology).count == 0) return "no NICs";
-  return "";
-}
-
-void check_override(const Topology& topology, const std::string& key, double value, Errors& errors) {
-  const std::string full = "topology.override." + key;
-  const std::vector<std::string>& keys = override_keys();
-  const std::string link_class = key.substr(0, key.find('.'));
-  if (link_class == "wan") {
-    errors.push_back(
-        make_error(ErrorKind::NotSupported, full, key, "overrides of a wide-area link come later", override_list()));
-  } else if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-    errors.push_back(make_error(ErrorKind::UnknownKey, full, key, fmt::format("no override has the key `{}`", key),
-                                override_list(), did_you_mean(key, keys)));
-  } else if (const std::string missing = lacks(topology, link_class); !missing.empty()) {
-    errors.push_back(make_error(ErrorKind::Conflict, full, key, fmt::format("{} has {}", topology.name, missing)));
-  } else if (key == "nic.latency" && !topology.fabric) {
-    errors.push_back(make_error(ErrorKind::Conflict, full, key, "one node alone has no latency between nodes", "",
-                                "give a fabric, or `fabric: own`"));
-  } else if (const bool rate = override_unit(key) == Unit::BytesPerSecond; !(value >= 0) || (rate && value < 1)) {
-    errors.push_back(make_error(ErrorKind::Range, full, quantity_text(value, override_unit(key)),
-                                "an overridden rate must be above 0", rate ? "1B/s or more" : "0s or more"));
+// "2 x dgx-a100-80gb, dgx1-v100 + ib-hdr-8x200"
+std::string name_of_machine(const std::vector<Node>& nodes, const std::optional<Fabric>& fabric) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0, next = 0; i < nodes.size(); i = next) {
+    while (next < nodes.size() && nodes[next].name == nodes[i].name) ++next;
+    parts.push_back(next - i > 1 ? fmt::format("{} x {}", next - i, nodes[i].name) : nodes[i].name);
   }
-}
-
-void check_gpus(const TopologyRequest& request, const Topology& topology, Errors& errors) {
-  const int held = topology.node.gpu_count;
-  const char* gpus = topology.node.gpu.vendor == "cpu" ? "ranks" : "GPUs";
-  if (request.gpus_per_node && (*request.gpus_per_node < 1 || *request.gpus_per_node > held)) {
-    errors.push_back(make_error(ErrorKind::Range, "topology.gpus_per_node", std::to_string(*request.gpus_per_node),
-                                fmt::format("{} has {} {}", topology.node.name, held, gpus),
-                                fmt::format("1 to {}", held)));
-  } else if (request.max_gpus > topology.gpus_per_node && !topology.fabric) {
-    const std::string hint =
-        topology.node.nics.count > 0
-            ? "name a fabric to use several nodes, for example `topology: {node: " + topology.node.name +
-                  ", fabric: own}`"
-            : "name a fabric to use several nodes, for example `fabric: eth-100g`";
-    errors.push_back(make_error(
-        ErrorKind::Range, "gpus", std::to_string(request.max_gpus),
-        fmt::format("one {} holds {} {} and no fabric joins several", topology.node.name, topology.gpus_per_node, gpus),
-        fmt::format("1 to {}", topology.gpus_per_node), hint));
-  }
+  const std::string all = fmt::format("{}", fmt::join(parts, ", "));
+  return fabric ? fmt::format("{} + {}", all, fabric->name) : all;
 }
 
 }  // namespace
@@ -159,7 +158,7 @@ void check_gpus(const TopologyRequest& request, const Topology& topology, Errors
 const std::vector<std::string>& override_keys() {
   static const std::vector<std::string> keys{"nvlink.rate", "nvlink.latency", "pcie.rate", "pcie.latency",
                                              "host.rate",   "host.latency",   "nic.rate",  "nic.latency",
-                                             "uplink.rate", "uplink.latency"};
+                                             "uplink.rate", "uplink.latency", "wan.rate",  "wan.latency"};
   return keys;
 }
 
@@ -183,11 +182,11 @@ Expected<Fabric> load_fabric(const std::string& name, const PresetPaths& paths) 
 Expected<Topology> load_topology(const TopologyRequest& request, const PresetPaths& paths) {
   Errors errors;
   Topology topology;
-  Expected<Node> node = read_node(request.node, paths, request.folder, "topology.node");
-  if (!node) append(errors, node.error());
+  Expected<std::vector<Node>> nodes = read_nodes(request, paths);
+  if (!nodes) append(errors, nodes.error());
   const std::string fabric_name = canonical_name(request.fabric);
-  if (!fabric_name.empty() && (node || fabric_name != "own")) {
-    Expected<Fabric> fabric = fabric_name == "own" ? own_fabric(*node)
+  if (!fabric_name.empty() && (nodes || fabric_name != "own")) {
+    Expected<Fabric> fabric = fabric_name == "own" ? own_fabric(*nodes)
                                                    : read_file(PresetKind::Fabric, fabric_fields(), request.fabric,
                                                                paths, request.folder, "topology.fabric");
     if (fabric)
@@ -196,11 +195,15 @@ Expected<Topology> load_topology(const TopologyRequest& request, const PresetPat
       append(errors, fabric.error());
   }
   if (!errors.empty()) return tl::make_unexpected(std::move(errors));
-  topology.node = *node;
-  topology.name = topology.fabric ? fmt::format("{} + {}", node->name, topology.fabric->name) : node->name;
-  topology.gpus_per_node = request.gpus_per_node.value_or(node->gpu_count);
-  for (const auto& [key, value] : request.overrides) check_override(topology, key, value, errors);
-  check_gpus(request, topology, errors);
+  topology.node = nodes->front();
+  if (!request.nodes.empty()) topology.nodes = *nodes;
+  topology.name = name_of_machine(*nodes, topology.fabric);
+  if (request.gpu_index) topology.gpu_index = *request.gpu_index;
+  const bool all = !request.gpus_per_node && !request.gpu_index;
+  topology.all_gpus = all && !topology.nodes.empty();
+  topology.gpus_per_node =
+      all ? topology.node.gpu_count : request.gpus_per_node.value_or(static_cast<int>(topology.gpu_index.size()));
+  errors = check_machine(request, topology);
   if (!errors.empty()) return tl::make_unexpected(std::move(errors));
   topology.overrides = request.overrides;
   return topology;

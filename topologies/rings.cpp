@@ -7,11 +7,13 @@
 //                NCCL's list of speeds for one node lacks 24, but the constants of the all-reduce model were fitted
 //                with 24 for Gen4 x16, so the list for several nodes is used.
 //   Nodes        A ring enters and leaves each node once: NICs, PCIe slots and the node's inside all bound it.
+//   Mixed        Nodes that differ agree on the fewest channels and the lowest rate that any of them found.
 // What agrees with NCCL's own search and what does not: tests/topologies/rings_test.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "simulator/base/ensure.h"
 #include "topologies/rates.h"
@@ -57,6 +59,16 @@ Search best_of(const std::vector<double>& speeds, Channels channels_at) {
 
 // --- One node ---------------------------------------------------------------------------------------------------
 
+// A node as its own search sees it.
+struct Place {
+  const Topology& t;  // seen from this node
+  int node;
+  std::vector<int> gpus;  // used here, by index
+  int count() const { return static_cast<int>(gpus.size()); }
+  std::string id(const std::string& part) const { return fmt::format("node{}.{}", node, part); }
+  std::string first_gpu(const char* part) const { return id(fmt::format("gpu{}.{}", gpus.front(), part)); }
+};
+
 struct Intra {
   Search found;
   PathClass path = PathClass::SingleGpu;
@@ -70,42 +82,76 @@ PathClass nvlink_class(const Node& node) {
   return node.gpu.compute_capability < 9 ? PathClass::NvlinkA100 : PathClass::NvlinkH100;
 }
 
-Link nvlink_link(const Topology& t, double share_of_gpu) {
-  return {"node0.gpu0.nvlink", LinkClass::Nvlink, nvlink_rate(t) * share_of_gpu, latency_of(t, LinkClass::Nvlink)};
+Link nvlink_link(const Place& at, double share_of_gpu) {
+  return {at.first_gpu("nvlink"), LinkClass::Nvlink, nvlink_rate(at.t) * share_of_gpu,
+          latency_of(at.t, LinkClass::Nvlink)};
 }
 
-Intra by_nvswitch(const Topology& t, int gpus) {
+Intra by_nvswitch(const Place& at) {
+  const Topology& t = at.t;
   const GpuType& gpu = t.node.gpu;
+  const int gpus = at.count();
   const double total = gpu.nvlink_links * nccl_nvlink_per_link(gpu);
   Search found = best_of(nccl_speeds(gpu, false), [&](double speed) { return whole(total / speed); });
   found = doubled(found, gpu);
   found.rate *= nvlink_scale(t);
   return {found, nvlink_class(t.node), LinkClass::Nvlink, total * nvlink_scale(t) * gpus / (gpus - 1),
-          nvlink_link(t, found.total() / (total * nvlink_scale(t)))};
+          nvlink_link(at, found.total() / (total * nvlink_scale(t)))};
+}
+
+// The NVLinks among these GPUs, numbered by their place in the list.
+std::vector<NvLinkPair> pairs_among(const Node& node, const std::vector<int>& gpus) {
+  const auto place = [&](int gpu) { return std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin(); };
+  std::vector<NvLinkPair> pairs;
+  for (const NvLinkPair& pair : node.nvlink_pairs) {
+    const auto a = place(pair.a), b = place(pair.b), end = std::ssize(gpus);
+    if (a < end && b < end) pairs.push_back({static_cast<int>(a), static_cast<int>(b), pair.count});
+  }
+  return pairs;
+}
+
+// All NVLinks between two GPUs are one link to NCCL, so that a fast ring may span several of them.
+Search between_two(const GpuType& gpu, const std::vector<NvLinkPair>& pairs) {
+  double total = 0;
+  for (const NvLinkPair& pair : pairs) total += pair.count * nccl_nvlink_per_link(gpu);
+  return doubled(best_of(nccl_speeds(gpu, false), [&](double speed) { return whole(total / speed); }), gpu);
 }
 
 // Channels 0 when the NVLinks make no ring.
-Intra by_mesh(const Topology& t, int gpus) {
+Intra by_mesh(const Place& at) {
+  const Topology& t = at.t;
   const GpuType& gpu = t.node.gpu;
-  const int rings = static_cast<int>(most_rings(t.node.nvlink_pairs, gpus).rings.size());
+  const std::vector<NvLinkPair> pairs = pairs_among(t.node, at.gpus);
+  const double per_link = nccl_nvlink_per_link(gpu);
   Intra intra;
-  intra.found = {std::min(rings, kMaxChannels), nccl_speed_floor(gpu, nccl_nvlink_per_link(gpu)) * nvlink_scale(t)};
   intra.path = nvlink_class(t.node);
+  double links = 0;  // NVLinks of one GPU that the rings take
+  if (at.count() == 2) {
+    intra.found = between_two(gpu, pairs);
+    for (const NvLinkPair& pair : pairs) links += pair.count;
+  } else {
+    const int rings = static_cast<int>(most_rings(pairs, at.count()).rings.size());
+    intra.found = {std::min(rings, kMaxChannels), nccl_speed_floor(gpu, per_link)};
+    links = rings;
+  }
+  intra.found.rate *= nvlink_scale(t);
   intra.chain_rate = intra.found.total();
-  intra.link = nvlink_link(t, static_cast<double>(rings) / gpu.nvlink_links);
+  intra.link = nvlink_link(at, links / gpu.nvlink_links);
   return intra;
 }
 
-// The worst place where two neighbours of a ring over the first `gpus` GPUs meet.
-GpuDistance widest(const Node& node, int gpus) {
+// The worst place where two neighbours of a ring over these GPUs meet.
+GpuDistance widest(const Node& node, const std::vector<int>& gpus) {
   GpuDistance worst = GpuDistance::SameSwitch;
-  for (int gpu = 1; gpu < gpus; ++gpu) worst = std::max(worst, distance_of(node, 0, gpu));
+  for (const int gpu : gpus)
+    if (gpu != gpus.front()) worst = std::max(worst, distance_of(node, gpus.front(), gpu));
   return worst;
 }
 
-Intra by_pcie(const Topology& t, int gpus) {
+Intra by_pcie(const Place& at) {
+  const Topology& t = at.t;
   const Node& node = t.node;
-  const GpuDistance distance = widest(node, gpus);
+  const GpuDistance distance = widest(node, at.gpus);
   const bool amd = node.host.cpu_vendor == "amd";
   const bool bridge_tax = distance == GpuDistance::SameSocket && node.host.cpu_vendor == "intel";
   Intra intra;
@@ -118,22 +164,22 @@ Intra by_pcie(const Topology& t, int gpus) {
   };
   double rate = scaled(nccl_pcie_slot, bridge_tax ? 1.2 : 1);
   intra.slowest = LinkClass::Pcie;
-  intra.link = {"node0.gpu0.pcie", LinkClass::Pcie, pcie_slot_rate(t), latency_of(t, LinkClass::Pcie)};
-  const auto bound = [&](double other, LinkClass link_class, const char* id, double physical) {
+  intra.link = {at.first_gpu("pcie"), LinkClass::Pcie, pcie_slot_rate(t), latency_of(t, LinkClass::Pcie)};
+  const auto bound = [&](double other, LinkClass link_class, const std::string& id, double physical) {
     if (other >= rate) return;
     rate = other;
     intra.slowest = link_class;
     intra.link = {id, link_class, physical, latency_of(t, link_class)};
   };
   if (distance != GpuDistance::SameSwitch && has_uplinks(node))
-    bound(scaled(nccl_pcie_uplink, bridge_tax ? 1.2 : 1), LinkClass::Uplink, "node0.switch0.uplink",
-          pcie_uplink_rate(t));
+    bound(scaled(nccl_pcie_uplink, bridge_tax ? 1.2 : 1), LinkClass::Uplink,
+          at.id(fmt::format("switch{}.uplink", switch_of(node, at.gpus.front()))), pcie_uplink_rate(t));
   if (distance == GpuDistance::OtherSocket)
-    bound(scaled(nccl_interconnect, 1), LinkClass::Host, "node0.interconnect", interconnect_rate(t));
+    bound(scaled(nccl_interconnect, 1), LinkClass::Host, at.id("interconnect"), interconnect_rate(t));
   intra.found = {1, rate};
   intra.chain_rate = rate;
   // Peer access is used inside switches; on AMD also between any two GPUs when the job has no more than two.
-  const bool peer = distance == GpuDistance::SameSwitch || (amd && gpus <= 2);
+  const bool peer = distance == GpuDistance::SameSwitch || (amd && at.count() <= 2);
   intra.path = node.peer_access && peer ? PathClass::PcieP2p : PathClass::PcieShm;
   return intra;
 }
@@ -141,34 +187,36 @@ Intra by_pcie(const Topology& t, int gpus) {
 // Gloo's ring over loopback TCP. Per flow 2.2 GB/s, the geometric middle of the 1 to 5 GB/s that two kernel copies
 // allow; all flows together cross host memory six times (out of the sender, into and out of the kernel, into the
 // receiver, and the reduction's read and write). Uncalibrated.
-Intra by_loopback(const Topology& t, int gpus) {
+Intra by_loopback(const Place& at) {
   constexpr double kFlow = 2.2 * kGB, kPasses = 6;
+  const Topology& t = at.t;
   const double file_rate = t.node.host.memory_bandwidth;
-  const double rate = std::min(kFlow, file_rate / (kPasses * gpus)) * host_rate(t) / file_rate;
+  const double rate = std::min(kFlow, file_rate / (kPasses * at.count())) * host_rate(t) / file_rate;
   return {{1, rate},
           PathClass::CpuShared,
           LinkClass::Host,
           rate,
-          {"node0.host", LinkClass::Host, host_rate(t), latency_of(t, LinkClass::Host)}};
+          {at.id("host"), LinkClass::Host, host_rate(t), latency_of(t, LinkClass::Host)}};
 }
 
-Intra one_node(const Topology& t, int gpus) {
-  if (gpus == 1) return {{1, kLocalRate}, PathClass::SingleGpu, LinkClass::Nvlink, kLocalRate, {}};
-  if (t.node.gpu.vendor == "cpu") return by_loopback(t, gpus);
-  if (t.node.nvlink == NvLinkKind::NvSwitch) return by_nvswitch(t, gpus);
-  if (t.node.nvlink != NvLinkKind::None) {
-    Intra mesh = by_mesh(t, gpus);
+Intra one_node(const Place& at) {
+  const Node& node = at.t.node;
+  if (at.count() == 1) return {{1, kLocalRate}, PathClass::SingleGpu, LinkClass::Nvlink, kLocalRate, {}};
+  if (node.gpu.vendor == "cpu") return by_loopback(at);
+  if (node.nvlink == NvLinkKind::NvSwitch) return by_nvswitch(at);
+  if (node.nvlink != NvLinkKind::None) {
+    Intra mesh = by_mesh(at);
     if (mesh.found.channels > 0) return mesh;
   }
-  return by_pcie(t, gpus);
+  return by_pcie(at);
 }
 
 // --- Several nodes ----------------------------------------------------------------------------------------------
 
 // NICs that sit with the node's used GPUs; all of them where the file does not say.
-int near_nics(const Topology& t, int gpus) {
-  const std::vector<int> placed = nic_switches(t);
-  const std::vector<int> used = gpus_per_switch(t.node, gpus);
+int near_nics(const Place& at) {
+  const std::vector<int> placed = nic_switches(at.t);
+  const std::vector<int> used = gpus_per_switch(at.t.node, at.gpus);
   const auto near = std::count_if(placed.begin(), placed.end(),
                                   [&](int index) { return index < 0 || used[static_cast<std::size_t>(index)] > 0; });
   return near > 0 ? static_cast<int>(near) : static_cast<int>(placed.size());
@@ -193,23 +241,25 @@ PathClass fabric_class(FabricKind kind) {
   return PathClass::Tcp;
 }
 
-Link nic_link(const Topology& t, int nics) {
-  return {"node0.nic0", LinkClass::Nic, nics_of(t).rate, latency_of(t, LinkClass::Nic), 1.0 / nics};
+Link nic_link(const Place& at, int nics) {
+  const bool wide_area = at.t.fabric->wide_area();
+  const LinkClass link_class = wide_area ? LinkClass::Wan : LinkClass::Nic;
+  return {at.id(wide_area ? "wan" : "nic0"), link_class, nics_of(at.t).rate, latency_of(at.t, link_class), 1.0 / nics};
 }
 
 // TCP: one socket per node and direction, whatever the NICs could do.
-void over_tcp(const Topology& t, const Intra& intra, Ring& ring) {
-  const double wire = tcp_rate(t).rate;
+void over_tcp(const Place& at, const Intra& intra, Ring& ring) {
+  const double wire = tcp_rate(at.t).rate;
   ring.channels = 1;
   ring.channel_rate = std::min(wire, intra.chain_rate);
-  ring.slowest = intra.chain_rate < wire ? intra.slowest : LinkClass::Nic;
-  ring.links.push_back(nic_link(t, 1));
+  ring.links.push_back(nic_link(at, 1));
+  ring.slowest = intra.chain_rate < wire ? intra.slowest : ring.links.back().link_class;
 }
 
-void over_rdma(const Topology& t, const Intra& intra, Ring& ring) {
-  const GpuType& gpu = t.node.gpu;
-  const int per_node = ring.ranks_per_node, nics = near_nics(t, per_node);
-  const double nic = nics_of(t).rate, slot = nccl_pcie_slot(t);
+void over_rdma(const Place& at, const Intra& intra, Ring& ring) {
+  const GpuType& gpu = at.t.node.gpu;
+  const int per_node = at.count(), nics = near_nics(at);
+  const double nic = nics_of(at.t).rate, slot = nccl_pcie_slot(at.t);
   Search found = best_of(nccl_speeds(gpu, true), [&](double speed) {
     return std::min(
         {nics * whole(nic / speed), rings_by_slots(gpu, per_node, slot, speed), whole(intra.chain_rate / speed)});
@@ -219,7 +269,7 @@ void over_rdma(const Topology& t, const Intra& intra, Ring& ring) {
   found = doubled(found, gpu);
   ring.channels = found.channels;
   ring.channel_rate = found.rate;
-  ring.links.push_back(nic_link(t, used));
+  ring.links.push_back(nic_link(at, used));
   const double by_nics = nics * nccl_speed_floor(gpu, nic), by_slots = per_node * nccl_speed_floor(gpu, slot);
   if (intra.chain_rate < std::min(by_nics, by_slots))
     ring.slowest = intra.slowest;
@@ -227,34 +277,103 @@ void over_rdma(const Topology& t, const Intra& intra, Ring& ring) {
     ring.slowest = by_slots < by_nics ? LinkClass::Pcie : LinkClass::Nic;
 }
 
-}  // namespace
-
-Ring ring_of(const Topology& t, int gpus) {
-  LOCKSTEP_ENSURE(gpus >= 1 && t.gpus_per_node >= 1, "{} GPUs, {} per node", gpus, t.gpus_per_node);
+// What one node finds for its part of a ring over `nodes`.
+Ring part_of_ring(const Place& at, int nodes) {
+  const Topology& t = at.t;
   Ring ring;
-  ring.ranks = gpus;
-  ring.nodes = t.nodes_for(gpus);
-  ring.ranks_per_node = std::min(gpus, t.gpus_per_node);
-  const Intra intra = one_node(t, ring.ranks_per_node);
+  const Intra intra = one_node(at);
+  ring.slowest_node = at.node;
   ring.path = ring.intra_path = intra.path;
   ring.slowest = intra.slowest;
   ring.channels = intra.found.channels;
   ring.channel_rate = intra.found.rate;
-  if (ring.ranks_per_node > 1) {
+  if (at.count() > 1) {
     ring.links.push_back(intra.link);
     ring.step_latency = intra.link.latency;
   }
-  if (ring.nodes > 1) {
-    LOCKSTEP_ENSURE(t.fabric.has_value(), "{} nodes without a fabric", ring.nodes);
-    ring.path = fabric_class(t.fabric->kind);
-    ring.hop_latency = override_or(t, "nic.latency", t.fabric->latency);
-    if (t.fabric->kind == FabricKind::Tcp || t.node.gpu.vendor == "cpu")
-      over_tcp(t, intra, ring);
-    else
-      over_rdma(t, intra, ring);
+  if (nodes == 1) return ring;
+  LOCKSTEP_ENSURE(t.fabric.has_value(), "{} nodes without a fabric", nodes);
+  ring.hop_latency = border_latency(t);
+  // cpu ranks speak IP over every fabric
+  ring.path = t.node.gpu.vendor == "cpu" ? PathClass::Tcp : fabric_class(t.fabric->kind);
+  if (ring.path == PathClass::Tcp)
+    over_tcp(at, intra, ring);
+  else
+    over_rdma(at, intra, ring);
+  return ring;
+}
+
+// The ring of the slower of two nodes. A node with one GPU has no hop of its own, so the class within nodes comes from
+// one that has.
+Ring slower(const Ring& a, const Ring& b) {
+  Ring ring = b.bus_bandwidth() < a.bus_bandwidth() ? b : a;
+  ring.hop_latency = std::max(a.hop_latency, b.hop_latency);
+  ring.step_latency = std::max(a.step_latency, b.step_latency);
+  if (ring.intra_path == PathClass::SingleGpu) ring.intra_path = std::max(a.intra_path, b.intra_path);
+  return ring;
+}
+
+// The nodes whose search may differ: every listed one; of like ones the first, and the last where it is partly filled.
+std::vector<int> nodes_to_search(const Topology& t, int gpus, int nodes) {
+  std::vector<int> all;
+  for (int node = 0; node < (t.nodes.empty() ? 1 : nodes); ++node) all.push_back(node);
+  if (t.nodes.empty() && nodes > 1 && gpus % t.gpus_per_node != 0) all.push_back(nodes - 1);
+  return all;
+}
+
+std::vector<Ring> parts_of_ring(const Topology& t, int gpus) {
+  const int nodes = t.nodes_for(gpus), last = t.local_rank(gpus - 1) + 1;
+  std::vector<Ring> parts;
+  for (const int node : nodes_to_search(t, gpus, nodes)) {
+    const int ranks = node == nodes - 1 ? last : t.gpus_on(node);
+    const Topology seen = seen_from(t, node);
+    parts.push_back(part_of_ring({seen, node, t.used_gpus(node, ranks)}, nodes));
+    parts.back().ranks_per_node = ranks;
   }
-  ring.communicator_channels = ring.ranks == 1 ? 1 : 2 * ring.channels;
-  const bool hopper = t.node.gpu.compute_capability >= 9;
+  return parts;
+}
+
+// What all nodes agree on: the fewest channels that one found and the lowest rate that one found, which may be less
+// than the slowest node alone would do (NVIDIA/nccl src/init.cc).
+Search agreed(const std::vector<Ring>& parts) {
+  Search all{parts.front().channels, parts.front().channel_rate};
+  for (const Ring& part : parts) all = {std::min(all.channels, part.channels), std::min(all.rate, part.channel_rate)};
+  return all;
+}
+
+// The part of the slowest node's bandwidth that is left after agreeing. Counted on the files' rates, as by_pcie does:
+// else a faster link could slow the ring down by making one node choose few fast channels instead of many slow ones.
+double left_after_agreeing(const Topology& t, int gpus) {
+  Topology plain = t;
+  plain.overrides.clear();
+  const std::vector<Ring> parts = parts_of_ring(plain, gpus);
+  double slowest = parts.front().bus_bandwidth();
+  for (const Ring& part : parts) slowest = std::min(slowest, part.bus_bandwidth());
+  return agreed(parts).total() / slowest;
+}
+
+}  // namespace
+
+Ring ring_of(const Topology& t, int gpus) {
+  LOCKSTEP_ENSURE(gpus >= 1 && t.gpus_per_node >= 1, "{} GPUs, {} per node", gpus, t.gpus_per_node);
+  const std::vector<Ring> parts = parts_of_ring(t, gpus);
+  Ring ring = parts.front();
+  bool hopper = true;
+  int most = 0;
+  for (const Ring& part : parts) {
+    ring = slower(ring, part);
+    most = std::max(most, part.ranks_per_node);
+    hopper = hopper && t.node_type(part.slowest_node).gpu.compute_capability >= 9;
+  }
+  if (parts.size() > 1) {
+    const double bandwidth = ring.bus_bandwidth() * left_after_agreeing(t, gpus);
+    ring.channels = agreed(parts).channels;
+    ring.channel_rate = bandwidth / ring.channels;
+  }
+  ring.ranks = gpus;
+  ring.nodes = t.nodes_for(gpus);
+  ring.ranks_per_node = most;
+  ring.communicator_channels = gpus == 1 ? 1 : 2 * ring.channels;
   if (hopper && ring.nodes > 1 && ring.channel_rate > 45 * kGB && ring.communicator_channels < 16)
     ring.communicator_channels *= 2;
   return ring;

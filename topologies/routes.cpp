@@ -21,6 +21,8 @@ const char* name_of(LinkClass c) {
       return "nic";
     case LinkClass::Uplink:
       return "uplink";
+    case LinkClass::Wan:
+      return "wan";
   }
   return "?";
 }
@@ -47,32 +49,6 @@ const char* name_of(PathClass c) {
       return "tcp";
     case PathClass::CpuShared:
       return "cpu-shared";
-  }
-  return "?";
-}
-
-const char* name_of(NvLinkKind kind) {
-  switch (kind) {
-    case NvLinkKind::None:
-      return "none";
-    case NvLinkKind::NvSwitch:
-      return "nvswitch";
-    case NvLinkKind::Mesh:
-      return "mesh";
-    case NvLinkKind::Bridges:
-      return "bridges";
-  }
-  return "?";
-}
-
-const char* name_of(FabricKind kind) {
-  switch (kind) {
-    case FabricKind::InfiniBand:
-      return "infiniband";
-    case FabricKind::Efa:
-      return "efa";
-    case FabricKind::Tcp:
-      return "tcp";
   }
   return "?";
 }
@@ -109,22 +85,25 @@ std::vector<Link> nvlink_path(const Topology& t, int node, int from, int to, int
   return {make_link(t, fmt::format("node{}.gpu{}.nvlink{}", node, from, to), LinkClass::Nvlink, rate)};
 }
 
-}  // namespace
-
-std::vector<Link> host_to_device_path(const Topology& t, int node, int gpu) {
+// The two functions of the header, for a machine whose nodes are alike.
+std::vector<Link> host_to_device(const Topology& t, int node, int gpu) {
   LOCKSTEP_ENSURE(gpu >= 0 && gpu < t.node.gpu_count, "gpu {} of {}", gpu, t.node.gpu_count);
   if (t.node.gpu.vendor == "cpu") return {};
+  if (t.node.integrated)
+    return {make_link(t, fmt::format("node{}.gpu{}.copy", node, gpu), LinkClass::Host, host_rate(t) / 2),
+            host_link(t, node)};
   std::vector<Link> links{slot_link(t, node, gpu)};
   const int index = switch_of(t.node, gpu);
   if (has_uplinks(t.node) && index >= 0) {
-    const int sharing = gpus_per_switch(t.node, t.gpus_per_node)[static_cast<std::size_t>(index)];
+    const std::vector<int> used = t.used_gpus(0, t.gpus_on(0));
+    const int sharing = gpus_per_switch(t.node, used)[static_cast<std::size_t>(index)];
     if (sharing > 1) links.push_back(uplink(t, node, index));
   }
   links.push_back(host_link(t, node));
   return links;
 }
 
-std::vector<Link> peer_path(const Topology& t, int node, int from, int to) {
+std::vector<Link> peer_copy(const Topology& t, int node, int from, int to) {
   LOCKSTEP_ENSURE(from != to && std::min(from, to) >= 0 && std::max(from, to) < t.node.gpu_count,
                   "peer copy {} -> {} of {}", from, to, t.node.gpu_count);
   if (t.node.gpu.vendor == "cpu") return {host_link(t, node)};
@@ -140,6 +119,16 @@ std::vector<Link> peer_path(const Topology& t, int node, int from, int to) {
   }
   links.push_back(slot_link(t, node, to));
   return links;
+}
+
+}  // namespace
+
+std::vector<Link> host_to_device_path(const Topology& t, int node, int gpu) {
+  return t.nodes.empty() ? host_to_device(t, node, gpu) : host_to_device(seen_from(t, node), node, gpu);
+}
+
+std::vector<Link> peer_path(const Topology& t, int node, int from, int to) {
+  return t.nodes.empty() ? peer_copy(t, node, from, to) : peer_copy(seen_from(t, node), node, from, to);
 }
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "topologies/reader.h"
 
@@ -27,6 +28,35 @@ inline Topology machine(const std::string& node, const std::string& fabric = "",
   request.fabric = fabric;
   if (gpus_per_node > 0) request.gpus_per_node = gpus_per_node;
   request.overrides = overrides;
+  Expected<Topology> loaded = load_topology(request, source_presets());
+  if (!loaded) {
+    ADD_FAILURE() << text_of(loaded.error());
+    return {};
+  }
+  return *loaded;
+}
+
+// Nodes that differ, all of each used.
+inline Topology mixed(const std::vector<std::string>& nodes, const std::string& fabric,
+                      const std::map<std::string, double>& overrides = {}) {
+  TopologyRequest request;
+  request.nodes = nodes;
+  request.fabric = fabric;
+  request.overrides = overrides;
+  Expected<Topology> loaded = load_topology(request, source_presets());
+  if (!loaded) {
+    ADD_FAILURE() << text_of(loaded.error());
+    return {};
+  }
+  return *loaded;
+}
+
+// The GPUs `index` of every node.
+inline Topology chosen(const std::string& node, const std::vector<int>& index, const std::string& fabric = "") {
+  TopologyRequest request;
+  request.node = node;
+  request.fabric = fabric;
+  request.gpu_index = index;
   Expected<Topology> loaded = load_topology(request, source_presets());
   if (!loaded) {
     ADD_FAILURE() << text_of(loaded.error());

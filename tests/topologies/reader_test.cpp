@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
 
 #include "tests/topologies/machines.h"
 #include "topologies/fields.h"
@@ -135,7 +138,19 @@ TEST(Overrides, that_are_unknown_are_refused_with_the_list) {
   EXPECT_EQ(errors[0].key, "topology.override.nic.bandwidth");
   EXPECT_THAT(errors[0].allowed, AllOf(HasSubstr("nvlink.rate"), HasSubstr("uplink.latency")));
   EXPECT_EQ(errors[1].hint, "did you mean `nvlink.rate`?");
-  EXPECT_EQ(errors[2].kind, ErrorKind::NotSupported);
+  EXPECT_EQ(errors[2].kind, ErrorKind::Conflict);
+  EXPECT_EQ(errors[2].message, "dgx-a100-80gb has no wide-area link");
+  EXPECT_THAT(errors[2].hint, HasSubstr("wan-10g-50ms"));
+}
+
+TEST(Overrides, of_a_wide_area_link_are_its_own_and_not_its_nics) {
+  TopologyRequest request = request_of("dgx1-v100", "wan-10g-50ms");
+  request.overrides = {{"nic.latency", 1e-3}, {"nic.rate", 1e9}, {"wan.latency", 1e-3}, {"wan.rate", 1e9}};
+  const Errors errors = errors_of(request);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].key, "topology.override.nic.latency");
+  EXPECT_EQ(errors[0].hint, "override wan.latency");
+  EXPECT_EQ(errors[1].hint, "override wan.rate");
 }
 
 TEST(Overrides, of_links_the_machine_lacks_are_refused) {
@@ -148,6 +163,7 @@ TEST(Overrides, of_links_the_machine_lacks_are_refused) {
   EXPECT_EQ(message("a100-pcie-8gpu", "nvlink.rate"), "a100-pcie-8gpu has no NVLink");
   EXPECT_EQ(message("hgx-a100-4gpu-40gb", "uplink.rate"), "hgx-a100-4gpu-40gb has no PCIe switches");
   EXPECT_EQ(message("cpu-host", "pcie.rate"), "cpu-host has no GPU in a PCIe slot");
+  EXPECT_EQ(message("jetson-orin-nano-board", "pcie.rate"), "jetson-orin-nano-board has no GPU in a PCIe slot");
   EXPECT_EQ(message("dgx-a100-80gb", "nic.latency"), "one node alone has no latency between nodes");
 }
 
@@ -202,12 +218,15 @@ TEST_F(TopologyFiles, that_contradict_themselves_are_refused) {
       {"pcie: {switches: [{gpus: [0, 1, 2, 3, 4]}]}\n", "pcie.switches", "the node has 4 GPUs"},
       {"pcie: {switches: [{gpus: [0, 1, 2, 3], nics: [0]}]}\n", "pcie.switches", "the node has 0 NICs"},
       {"pcie: {switches: [{socket: 2, gpus: [0, 1, 2, 3]}]}\n", "pcie.switches", "the node has 2 sockets"},
+      {"pcie: {switches: [{socket: 0, gpus: [0, 1, 2, 3]}]}\nnics: {kind: wifi, count: 1, rate: 1Gb/s}\n", "nics.kind",
+       nullptr},
       {"nics: {count: 2}\n", "nics", "count and rate belong together: both above 0, or no nics at all"},
   };
   for (const BadNode& one : cases) {
     const Errors errors = errors_of_node(write("bad.yaml", std::string(kNode) + one.lines));
     ASSERT_FALSE(errors.empty()) << one.lines;
     EXPECT_EQ(errors[0].key, one.key) << one.lines;
+    if (!one.message) continue;
     EXPECT_EQ(errors[0].message, one.message) << one.lines;
     EXPECT_EQ(errors[0].line, 5) << one.lines;
     EXPECT_EQ(errors[0].file, path("bad.yaml"));
@@ -244,6 +263,33 @@ TEST_F(TopologyFiles, of_fabrics_must_say_what_tcp_reaches_and_only_tcp) {
   EXPECT_EQ(message("kind: tcp\nnccl: {rate: 2GB/s, low: 1GB/s, high: 3GB/s}\n"), "fine");
   EXPECT_EQ(message("kind: tcp\nnccl: {rate: 4GB/s, low: 1GB/s, high: 3GB/s}\n"), "the rate lies outside its band");
   EXPECT_EQ(message("kind: efa\nnccl: {rate: 4GB/s}\n"), "the rate of an RDMA fabric follows from its NICs");
+  const std::string tcp = "kind: tcp\nnccl: {rate: 2GB/s, low: 1GB/s, high: 3GB/s}\n";
+  EXPECT_EQ(message(tcp + "latency: 5ms\nwan: {window: 3MiB}\n"), "fine");
+  EXPECT_EQ(message(tcp + "wan: {window: 3MiB}\n"), "a wide-area link needs its latency");
+  EXPECT_EQ(message(tcp + "latency: 5ms\nwan: {sockets: 3}\n"), "a wide-area link needs the window of its sockets");
+  EXPECT_EQ(message("kind: infiniband\nlatency: 5ms\nwan: {window: 3MiB}\n"), "a wide-area link carries TCP");
+}
+
+TEST_F(TopologyFiles, of_nodes_may_split_sockets_and_share_memory_with_one_gpu) {
+  const std::string head =
+      "name: n\nsource: a test\nhosts: {sockets: 2, NUMA cores: 8, cpu: {vendor: arm}, memory_bandwidth: 60GB/s}\n"
+      "gpus: {type: jetson-orin-nano, count: COUNT}\n";
+  const auto message = [&](const std::string& numa, const std::string& count, const std::string& rest) {
+    std::string text = head;
+    text.replace(text.find("NUMA"), 4, numa);
+    text.replace(text.find("COUNT"), 5, count);
+    const Expected<Node> node = load_node(write("node.yaml", text + rest), source_presets());
+    return node ? std::string("fine") : node.error().front().message;
+  };
+  const std::string on_numa_3 = "pcie: {switches: [{socket: 3, gpus: [0]}]}\n";
+  EXPECT_EQ(message("numa_nodes: 4,", "1", on_numa_3), "fine");
+  EXPECT_EQ(message("", "1", on_numa_3), "the node has 2 sockets");
+  EXPECT_EQ(message("numa_nodes: 2,", "1", on_numa_3), "the node has 2 NUMA nodes");
+  EXPECT_EQ(message("numa_nodes: 3,", "1", ""), "every socket has the same number of NUMA nodes");
+  EXPECT_EQ(message("", "1, integrated: true", ""), "fine");
+  EXPECT_EQ(message("", "2, integrated: true", ""), "one GPU at most shares the host's memory");
+  EXPECT_EQ(message("", "1, integrated: true", "pcie: {switches: [{gpus: [0]}]}\n"),
+            "a GPU that shares the host's memory has no NVLink and no PCIe switch");
 }
 
 TEST_F(TopologyFiles, of_gpus_need_a_compute_capability_in_quotes) {
@@ -277,6 +323,124 @@ TEST_F(TopologyFiles, without_nics_have_no_fabric_of_their_own) {
   const Errors errors = errors_of(request_of(write("node.yaml", kNode), "own"));
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].message, "mine has no NICs of its own");
+}
+
+// --- Mixed nodes, chosen GPUs ------------------------------------------------------------------------------------
+
+TopologyRequest request_of_nodes(const std::vector<std::string>& nodes, const std::string& fabric, int max_gpus = 1) {
+  TopologyRequest request;
+  request.nodes = nodes;
+  request.fabric = fabric;
+  request.max_gpus = max_gpus;
+  return request;
+}
+
+TEST(LoadTopology, fills_mixed_nodes_in_order) {
+  const Topology t = test::mixed({"dgx-a100-80gb", "hgx-a100-4gpu-40gb", "dgx1-v100"}, "ib-edr-1x100");
+  EXPECT_EQ(t.name, "dgx-a100-80gb, hgx-a100-4gpu-40gb, dgx1-v100 + ib-edr-1x100");
+  EXPECT_EQ(t.node.name, "dgx-a100-80gb");
+  EXPECT_EQ(t.node_type(1).name, "hgx-a100-4gpu-40gb");
+  EXPECT_EQ(t.most_gpus(), 20);
+  const std::map<int, std::array<int, 2>> places{{0, {0, 0}},  {7, {0, 7}},  {8, {1, 0}},
+                                                 {11, {1, 3}}, {12, {2, 0}}, {19, {2, 7}}};
+  for (const auto& [rank, place] : places) {
+    EXPECT_EQ(t.node_of(rank), place[0]) << rank;
+    EXPECT_EQ(t.gpu_in_node(rank), place[1]) << rank;
+  }
+  EXPECT_EQ(t.nodes_for(8), 1);
+  EXPECT_EQ(t.nodes_for(9), 2);
+  EXPECT_EQ(t.nodes_for(13), 3);
+  EXPECT_EQ(t.gpus_on(1), 4);
+}
+
+TEST(LoadTopology, of_like_nodes_has_no_bound_and_the_same_functions) {
+  const Topology t = machine("dgx1-v100", "own", 6);
+  EXPECT_EQ(t.most_gpus(), std::nullopt);
+  EXPECT_EQ(machine("dgx1-v100").most_gpus(), 8);
+  for (int rank = 0; rank < 40; ++rank) {
+    EXPECT_EQ(t.node_of(rank), rank / 6);
+    EXPECT_EQ(t.gpu_in_node(rank), rank % 6);
+    EXPECT_EQ(t.nodes_for(rank + 1), t.node_of(rank) + 1);
+  }
+}
+
+TEST(LoadTopology, takes_the_same_number_of_gpus_on_each_of_mixed_nodes_when_asked) {
+  TopologyRequest request = request_of_nodes({"dgx-a100-80gb", "hgx-a100-4gpu-40gb"}, "own");
+  request.gpus_per_node = 3;
+  const Topology t = load_topology(request, source_presets()).value();
+  EXPECT_EQ(t.most_gpus(), 6);
+  EXPECT_EQ(t.node_of(3), 1);
+  request.gpus_per_node = 5;
+  const Errors errors = errors_of(request);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].message, "hgx-a100-4gpu-40gb has 4 GPUs");
+  EXPECT_EQ(errors[0].allowed, "1 to 4");
+}
+
+TEST(LoadTopology, uses_the_gpus_that_are_chosen_on_every_node) {
+  const Topology t = test::chosen("dgx1-v100", {5, 0, 3}, "own");
+  EXPECT_EQ(t.gpus_per_node, 3);
+  EXPECT_EQ(t.nodes_for(7), 3);
+  std::vector<int> gpus;
+  for (int rank = 0; rank < 6; ++rank) gpus.push_back(t.gpu_in_node(rank));
+  EXPECT_EQ(gpus, (std::vector<int>{5, 0, 3, 5, 0, 3}));
+  EXPECT_EQ(t.used_gpus(0, 2), (std::vector<int>{5, 0}));
+}
+
+struct BadRequest {
+  TopologyRequest request;
+  ErrorKind kind;
+  std::string key, message;
+};
+TopologyRequest with_index(std::vector<int> index, std::optional<int> per_node = std::nullopt, int max_gpus = 1) {
+  TopologyRequest request = request_of("dgx1-v100", "", max_gpus);
+  request.gpu_index = std::move(index);
+  request.gpus_per_node = per_node;
+  return request;
+}
+TEST(LoadTopology, refuses_every_misuse_with_a_way_out) {
+  TopologyRequest both = request_of_nodes({"dgx1-v100"}, "own");
+  both.node = "dgx1-v100";
+  const std::vector<BadRequest> cases{
+      {both, ErrorKind::Conflict, "topology.nodes", "node and nodes exclude each other"},
+      {TopologyRequest{}, ErrorKind::Missing, "topology.node", "the machine is missing"},
+      {request_of_nodes({"dgx1-v100", "dgx-a100-80gb"}, ""), ErrorKind::Missing, "topology.fabric",
+       "several nodes need a fabric between them"},
+      {request_of_nodes({"dgx1-v100", "dgx-a100"}, "own"), ErrorKind::Range, "topology.nodes",
+       "there is no topology preset `dgx-a100`"},
+      {request_of_nodes({"dgx1-v100", "cpu-host"}, "eth-10g"), ErrorKind::Conflict, "topology.nodes",
+       "dgx1-v100 has v100-sxm2-32gb, cpu-host has cpu-core: one job has either GPUs or cpu ranks"},
+      {request_of_nodes({"dgx1-v100", "dgx-a100-80gb"}, "own", 17), ErrorKind::Range, "gpus",
+       "dgx1-v100, dgx-a100-80gb + own NICs hold 16 GPUs"},
+      {with_index({}), ErrorKind::Range, "topology.gpu_index", "no GPUs would be used"},
+      {with_index({0, 8}), ErrorKind::Range, "topology.gpu_index", "dgx1-v100 has 8 GPUs"},
+      {with_index({-1}), ErrorKind::Range, "topology.gpu_index", "dgx1-v100 has 8 GPUs"},
+      {with_index({3, 3}), ErrorKind::Conflict, "topology.gpu_index", "every index stands for one rank"},
+      {with_index({0, 3}, 4), ErrorKind::Conflict, "topology.gpu_index", "2 GPUs are named, gpus_per_node says 4"},
+      {with_index({0, 3}, 2, 3), ErrorKind::Range, "gpus", "one dgx1-v100 holds 2 GPUs and no fabric joins several"}};
+  for (const BadRequest& one : cases) {
+    const Errors errors = errors_of(one.request);
+    ASSERT_EQ(errors.size(), 1u) << one.message << "\n" << text_of(errors);
+    EXPECT_EQ(errors[0].kind, one.kind) << one.message;
+    EXPECT_EQ(errors[0].key, one.key);
+    EXPECT_EQ(errors[0].message, one.message);
+    EXPECT_FALSE(errors[0].hint.empty() && errors[0].allowed.empty() && one.key != "topology.nodes") << one.message;
+  }
+}
+
+TEST(LoadTopology, reports_all_nodes_of_a_list_that_are_missing) {
+  const Errors errors = errors_of(request_of_nodes({"dgx1-v10", "dgx-a100-80gb", "dgx2-v10", "dgx1-v10"}, "ib-x"));
+  ASSERT_EQ(errors.size(), 3u) << text_of(errors);
+  EXPECT_EQ(errors[0].hint, "did you mean `dgx1-v100`?");
+  EXPECT_EQ(errors[1].hint, "did you mean `dgx2-v100`?");
+  EXPECT_EQ(errors[2].key, "topology.fabric");
+}
+
+TEST(LoadTopology, joins_own_nics_by_the_network_that_all_nodes_have) {
+  EXPECT_EQ(machine("rtx3090-2gpu", "own").fabric->kind, FabricKind::Tcp);
+  EXPECT_DOUBLE_EQ(machine("rtx3090-2gpu", "own").fabric->nccl_rate, 1.15e9);
+  EXPECT_EQ(test::mixed({"dgx1-v100", "dgx-a100-80gb"}, "own").fabric->kind, FabricKind::InfiniBand);
+  EXPECT_EQ(test::mixed({"dgx1-v100", "rtx3090-2gpu"}, "own").fabric->kind, FabricKind::Tcp);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <set>
@@ -16,8 +18,10 @@ namespace lockstep {
 namespace {
 
 using test::a100_pcie_intel;
+using test::chosen;
 using test::hgx_h100;
 using test::machine;
+using test::mixed;
 
 struct Row {
   std::string version, topology;
@@ -69,6 +73,21 @@ TEST(Rings, have_the_channels_and_rates_that_nccls_own_search_finds) {
     EXPECT_DOUBLE_EQ(ring.channel_rate, std::min(row.intra, row.inter));
     EXPECT_EQ(ring.communicator_channels, row.communicator_channels);
   }
+}
+
+// The preset finds what NCCL finds on a machine of its kind.
+TEST(Rings, of_the_hgx_h100_preset_are_those_of_nccls_search) {
+  int rows = 0;
+  for (const Row& row : nccl_rows()) {
+    if (row.topology != "hgx-h100-8gpu-8ndr") continue;
+    const Ring ring = ring_of(machine("hgx-h100", "ib-ndr-8x400", row.per_node), row.nodes * row.per_node);
+    EXPECT_EQ(ring.channels, row.channels) << row.nodes << "x" << row.per_node;
+    EXPECT_DOUBLE_EQ(ring.channel_rate, std::min(row.intra, row.inter)) << row.nodes << "x" << row.per_node;
+    ++rows;
+  }
+  EXPECT_GT(rows, 20);
+  EXPECT_EQ(ring_of(machine("hgx-h100"), 8).path, PathClass::NvlinkH100);
+  EXPECT_DOUBLE_EQ(ring_of(machine("hgx-h100"), 8).bus_bandwidth(), 360e9);
 }
 
 // The counts 1, 2, 4, 2, 4, 6 also stand behind the all-reduce table of vTrain (VIA-Research/vTrain @f8dda84, V100):
@@ -142,6 +161,211 @@ TEST(Rings, of_bridged_pcie_cards_use_the_bridge_for_two_and_pcie_for_more) {
   EXPECT_EQ(ring_of(t, 2).path, PathClass::NvlinkV100);    // the class of bridges
   EXPECT_DOUBLE_EQ(ring_of(t, 4).bus_bandwidth(), 20e9);   // issue 178: 20 with a third, unbridged card
   EXPECT_EQ(ring_of(t, 4).path, PathClass::PcieShm);
+}
+
+// NCCL counts 20 GB/s for each of the six NVLinks of a V100: 3 rings of 40, doubled to 6 of 20.
+TEST(Rings, of_a_dgx2_take_all_six_nvlinks_of_every_gpu_for_any_number) {
+  const Topology dgx2 = machine("dgx2-v100");
+  for (int gpus = 2; gpus <= 16; ++gpus) {
+    const Ring ring = ring_of(dgx2, gpus);
+    EXPECT_EQ(ring.channels, 6) << gpus;
+    EXPECT_DOUBLE_EQ(ring.channel_rate, 20e9) << gpus;
+    EXPECT_EQ(ring.communicator_channels, 12) << gpus;
+    EXPECT_EQ(ring.path, PathClass::NvlinkV100) << gpus;
+  }
+  EXPECT_DOUBLE_EQ(ring_of(dgx2, 16).links[0].rate, 150e9);
+  EXPECT_DOUBLE_EQ(ring_of(machine("dgx2-v100", "own"), 32).bus_bandwidth(), 96e9);  // 8 EDR ports, 12 each
+}
+
+// NVIDIA/nccl src/graph: capability 7.5 counts 20 GB/s an NVLink, 8.6 counts 12. Two bridged RTX 2080 Ti, the same two
+// links as TITAN RTX, measured 42.8 GB/s at 64 MiB (NVIDIA/nccl-tests issue 44: 1568 us).
+TEST(Rings, over_a_bridge_take_its_links_as_one) {
+  const Ring titan = ring_of(machine("titan-rtx-2gpu-nvlink"), 2);
+  EXPECT_EQ(titan.channels, 2);
+  EXPECT_DOUBLE_EQ(titan.bus_bandwidth(), 40e9);
+  EXPECT_EQ(titan.path, PathClass::NvlinkV100);
+  EXPECT_EQ(titan.slowest, LinkClass::Nvlink);
+  EXPECT_DOUBLE_EQ(titan.links[0].rate, 50e9);
+  const Ring rtx3090 = ring_of(machine("rtx3090-2gpu-nvlink"), 2);  // 48 in all: one ring of 40 fits, doubled
+  EXPECT_EQ(rtx3090.channels, 2);
+  EXPECT_DOUBLE_EQ(rtx3090.channel_rate, 20e9);
+  EXPECT_DOUBLE_EQ(rtx3090.links[0].rate, 56.25e9);
+}
+
+TEST(Rings, of_boxes_without_peer_access_go_through_host_memory) {
+  struct Box {
+    const char* name;
+    int gpus;
+    double bus;
+    LinkClass slowest;
+  };
+  const std::vector<Box> boxes{
+      {"rtx3090-2gpu", 2, 24e9, LinkClass::Pcie},    // Gen4, AMD: no tax
+      {"titan-rtx-2gpu", 2, 10e9, LinkClass::Pcie},  // Gen3 behind an Intel host bridge: 12 x 5/6
+      {"titan-rtx-4gpu", 4, 10e9, LinkClass::Pcie},  // two switches below one CPU
+      {"titan-rtx-4gpu", 2, 12e9, LinkClass::Pcie},  // below one switch, and yet no peer access
+      {"rtx2080ti-4gpu", 4, 10e9, LinkClass::Host},  // across Skylake-type sockets: 10
+      {"gtx1080ti-4gpu", 4, 6e9, LinkClass::Host},   // across Broadwell sockets: 6
+      {"gtx1080ti-4gpu", 2, 10e9, LinkClass::Pcie},  // within one, not below a switch
+      {"rtx4090-8gpu", 8, 15e9, LinkClass::Host},    // AMD between NUMA nodes: 16, the speed below is 15
+      {"rtx4090-8gpu", 4, 15e9, LinkClass::Host},    // two of the four NUMA nodes
+      {"rtx4090-8gpu", 2, 24e9, LinkClass::Pcie}};
+  for (const Box& box : boxes) {
+    const Ring ring = ring_of(machine(box.name), box.gpus);
+    EXPECT_EQ(ring.path, PathClass::PcieShm) << box.name << " " << box.gpus;
+    EXPECT_DOUBLE_EQ(ring.bus_bandwidth(), box.bus) << box.name << " " << box.gpus;
+    EXPECT_EQ(ring.slowest, box.slowest) << box.name << " " << box.gpus;
+  }
+}
+
+TEST(Rings, of_nodes_with_one_gpu_each_are_bound_by_the_network) {
+  const Ring board = ring_of(machine("jetson-orin-nano-board", "own"), 4);
+  EXPECT_EQ(board.path, PathClass::Tcp);
+  EXPECT_EQ(board.intra_path, PathClass::SingleGpu);
+  EXPECT_EQ(board.nodes, 4);
+  EXPECT_DOUBLE_EQ(board.bus_bandwidth(), 0.115e9);
+  EXPECT_DOUBLE_EQ(board.hop_latency, 40e-6);
+  EXPECT_EQ(board.links.size(), 1u);
+  const Ring one = ring_of(machine("rtx4090-8gpu", "ib-edr-1x100", 1), 2);
+  EXPECT_EQ(one.path, PathClass::InfiniBand);
+  EXPECT_DOUBLE_EQ(one.bus_bandwidth(), 12e9);
+}
+
+// tests/data/nccl_ring_graphs.csv has 1 x 24 for one GPU a node and 4 x 24 for four; a full node alone finds 8 x 24.
+TEST(Rings, with_a_partly_filled_last_node_take_what_that_node_finds) {
+  const Topology t = machine("dgx-a100-80gb", "ib-hdr-8x200");
+  EXPECT_DOUBLE_EQ(ring_of(t, 16).bus_bandwidth(), 192e9);
+  EXPECT_EQ(ring_of(t, 12).channels, 4);
+  EXPECT_DOUBLE_EQ(ring_of(t, 12).bus_bandwidth(), 96e9);
+  EXPECT_DOUBLE_EQ(ring_of(t, 9).bus_bandwidth(), 24e9);
+  EXPECT_EQ(ring_of(t, 9).slowest_node, 1);
+  EXPECT_EQ(ring_of(t, 9).intra_path, PathClass::NvlinkA100);
+  EXPECT_EQ(ring_of(t, 9).ranks_per_node, 8);
+}
+
+TEST(Rings, over_mixed_nodes_are_as_slow_as_the_slowest_wherever_it_stands) {
+  const double alone = ring_of(machine("dgx1-v100", "ib-edr-4x100"), 16).bus_bandwidth();
+  const double fast = ring_of(machine("dgx-a100-80gb", "ib-hdr-8x200"), 16).bus_bandwidth();
+  const std::vector<std::vector<std::string>> orders{{"dgx-a100-80gb", "dgx1-v100"}, {"dgx1-v100", "dgx-a100-80gb"}};
+  for (const std::vector<std::string>& order : orders) {
+    const Ring ring = ring_of(mixed(order, "own"), 16);
+    EXPECT_LE(ring.bus_bandwidth(), alone);
+    EXPECT_LT(ring.bus_bandwidth(), fast);
+    EXPECT_GT(ring.bus_bandwidth(), 0.8 * alone);
+    EXPECT_EQ(ring.slowest_node, order[0] == "dgx1-v100" ? 0 : 1);
+    EXPECT_EQ(ring.links.back().id, order[0] == "dgx1-v100" ? "node0.nic0" : "node1.nic0");
+    EXPECT_EQ(ring.ranks_per_node, 8);
+  }
+  // one node of the list alone knows nothing of the other
+  EXPECT_DOUBLE_EQ(ring_of(mixed({"dgx-a100-80gb", "dgx1-v100"}, "own"), 8).bus_bandwidth(), 240e9);
+}
+
+// NVIDIA/nccl src/init.cc: ranks exchange what their nodes found and take the minimum of channels and of rates, each.
+TEST(Rings, over_mixed_nodes_have_the_fewest_channels_and_the_lowest_rate_of_any) {
+  const std::vector<std::array<const char*, 3>> mixes{{"dgx1-v100", "hgx-a100-4gpu-40gb", "own"},
+                                                      {"dgx-a100-80gb", "dgx2-v100", "ib-ndr-8x400"},
+                                                      {"rtx3090-2gpu", "rtx3090-2gpu-nvlink", "ib-hdr-8x200"},
+                                                      {"hgx-h100", "dgx-a100-80gb", "ib-ndr-8x400"}};
+  for (const auto& [first, second, fabric] : mixes) {
+    const Topology a = machine(first, fabric), b = machine(second, fabric);
+    const Ring of_a = ring_of(a, 2 * a.gpus_per_node), of_b = ring_of(b, 2 * b.gpus_per_node);
+    const Ring both = ring_of(mixed({first, second}, fabric), a.gpus_per_node + b.gpus_per_node);
+    EXPECT_EQ(both.channels, std::min(of_a.channels, of_b.channels)) << first << " " << second;
+    EXPECT_DOUBLE_EQ(both.channel_rate, std::min(of_a.channel_rate, of_b.channel_rate)) << first << " " << second;
+  }
+  // 4 x 12 and 1 x 24 agree on 1 x 12
+  EXPECT_DOUBLE_EQ(ring_of(mixed({"dgx1-v100", "hgx-a100-4gpu-40gb"}, "own"), 12).bus_bandwidth(), 12e9);
+}
+
+TEST(TcpRate, of_mixed_nodes_with_own_nics_is_that_of_the_slowest) {
+  const Topology t = mixed({"rtx2080ti-4gpu", "titan-rtx-2gpu", "titan-rtx-4gpu"}, "own");
+  EXPECT_DOUBLE_EQ(tcp_rate(t).rate, 0.115e9);
+  EXPECT_DOUBLE_EQ(tcp_rate(t).low, 0.07e9);
+  EXPECT_DOUBLE_EQ(ring_of(t, 10).bus_bandwidth(), 0.115e9);
+  EXPECT_DOUBLE_EQ(ring_of(t, 6).bus_bandwidth(), 0.115e9);
+}
+
+TEST(Rings, over_a_list_of_like_nodes_are_those_of_the_node) {
+  const Topology list = mixed({"dgx-a100-80gb", "dgx-a100-80gb", "dgx-a100-80gb"}, "ib-hdr-8x200");
+  const Topology like = machine("dgx-a100-80gb", "ib-hdr-8x200");
+  for (int gpus = 1; gpus <= 24; ++gpus) {
+    const Ring a = ring_of(list, gpus), b = ring_of(like, gpus);
+    EXPECT_EQ(a.channels, b.channels) << gpus;
+    EXPECT_DOUBLE_EQ(a.bus_bandwidth(), b.bus_bandwidth()) << gpus;
+    EXPECT_EQ(a.communicator_channels, b.communicator_channels) << gpus;
+    EXPECT_EQ(a.nodes, b.nodes) << gpus;
+    EXPECT_EQ(a.path, b.path) << gpus;
+  }
+}
+
+// NVIDIA DGX-1 white paper: two NVLinks join GPUs 0 and 3, one joins 0 and 1, none 0 and 5.
+TEST(Rings, over_chosen_gpus_follow_their_links) {
+  EXPECT_EQ(ring_of(chosen("dgx1-v100", {0, 1}), 2).channels, 1);
+  const Ring strong = ring_of(chosen("dgx1-v100", {0, 3}), 2);
+  EXPECT_EQ(strong.channels, 2);
+  EXPECT_DOUBLE_EQ(strong.bus_bandwidth(), 40e9);
+  EXPECT_DOUBLE_EQ(strong.links[0].rate, 50e9);
+  const Ring apart = ring_of(chosen("dgx1-v100", {0, 5}), 2);
+  EXPECT_EQ(apart.path, PathClass::PcieShm);
+  EXPECT_DOUBLE_EQ(apart.bus_bandwidth(), 6e9);
+  // any quarter of the mesh that is a corner of the cube is as good as the first
+  EXPECT_DOUBLE_EQ(ring_of(chosen("dgx1-v100", {4, 5, 6, 7}), 4).bus_bandwidth(),
+                   ring_of(machine("dgx1-v100"), 4).bus_bandwidth());
+  EXPECT_DOUBLE_EQ(ring_of(chosen("dgx1-v100", {7, 2, 5, 0, 3, 6, 1, 4}), 8).bus_bandwidth(), 120e9);
+  EXPECT_EQ(ring_of(chosen("a100-pcie-8gpu", {2, 3}), 2).path, PathClass::PcieP2p);
+  EXPECT_EQ(ring_of(chosen("a100-pcie-8gpu", {3, 4}), 2).slowest, LinkClass::Host);
+  EXPECT_EQ(ring_of(chosen("a100-pcie-8gpu", {5, 6}), 2).links[0].id, "node0.gpu5.pcie");
+}
+
+// DGX A100: two NICs below every PCIe switch. DGX-1: one; its V100s carry 10 where a GPU has a NIC of its own (a ring
+// enters and leaves by the same slot) and 12 where two share one (in by one slot, out by the other).
+TEST(Rings, over_chosen_gpus_use_the_nics_beside_them) {
+  EXPECT_EQ(ring_of(chosen("dgx-a100-80gb", {6, 7}, "own"), 4).channels, 2);
+  EXPECT_DOUBLE_EQ(ring_of(chosen("dgx-a100-80gb", {0}, "own"), 2).bus_bandwidth(), 24e9);
+  const Ring apart = ring_of(chosen("dgx1-v100", {0, 2}, "own"), 4),
+             beside = ring_of(chosen("dgx1-v100", {0, 1}, "own"), 4);
+  EXPECT_EQ(apart.channels, 2);
+  EXPECT_DOUBLE_EQ(apart.channel_rate, 10e9);
+  EXPECT_EQ(beside.channels, 1);
+  EXPECT_DOUBLE_EQ(beside.channel_rate, 12e9);
+}
+
+TEST(Rings, between_cpu_ranks_of_several_nodes_speak_ip_over_any_fabric) {
+  for (const char* fabric : {"own", "ib-hdr-8x200", "eth-10g"}) {
+    const Ring ring = ring_of(machine("cpu-host", fabric), 128);
+    EXPECT_EQ(ring.path, PathClass::Tcp) << fabric;
+    EXPECT_EQ(ring.intra_path, PathClass::CpuShared) << fabric;
+  }
+}
+
+// --- Wide-area links -----------------------------------------------------------------------------------------------
+
+// Linux ip-sysctl: 6 MiB receive buffer at most, half of it payload; two sockets.
+TEST(WideArea, rings_carry_one_window_per_round_trip_and_socket) {
+  const double mib = 1 << 20;
+  const Ring ring = ring_of(machine("dgx-a100-80gb", "wan-10g-50ms"), 16);
+  EXPECT_EQ(ring.path, PathClass::Tcp);
+  EXPECT_NEAR(ring.bus_bandwidth(), 2 * 3 * mib / 50e-3, 1);
+  EXPECT_DOUBLE_EQ(ring.hop_latency, 25e-3);
+  EXPECT_EQ(ring.slowest, LinkClass::Wan);
+  EXPECT_EQ(ring.links.back().id, "node0.wan");
+  EXPECT_DOUBLE_EQ(ring.links.back().rate, 1.25e9);
+  const TcpRate rate = tcp_rate(machine("dgx-a100-80gb", "wan-10g-50ms"));
+  EXPECT_LT(rate.low, rate.rate);
+  EXPECT_GT(rate.high, rate.rate);
+}
+
+TEST(WideArea, rings_get_faster_with_a_shorter_way_until_the_line_binds) {
+  const auto bus_at = [](double latency, double line) {
+    return ring_of(machine("dgx-a100-80gb", "wan-10g-50ms", 0, {{"wan.latency", latency}, {"wan.rate", line}}), 16)
+        .bus_bandwidth();
+  };
+  EXPECT_NEAR(bus_at(12.5e-3, 1.25e9) / bus_at(25e-3, 1.25e9), 2, 1e-9);
+  EXPECT_DOUBLE_EQ(bus_at(25e-3, 12.5e9), bus_at(25e-3, 1.25e9));  // a wider line helps no window
+  EXPECT_DOUBLE_EQ(bus_at(0.1e-3, 1.25e9), 1.15e9);                // as on eth-10g
+  EXPECT_DOUBLE_EQ(bus_at(0, 0.125e9), 0.115e9);
+  const Topology near = machine("dgx-a100-80gb", "wan-10g-50ms", 0, {{"wan.latency", 1e-3}});
+  EXPECT_DOUBLE_EQ(ring_of(near, 16).hop_latency, 1e-3);
 }
 
 TEST(Rings, by_pcie_are_peer_to_peer_inside_a_switch_and_through_host_memory_beyond) {
@@ -243,7 +467,18 @@ TEST(Overrides, never_make_a_ring_slower_by_more_bandwidth) {
                                 {"a100-pcie-8gpu", "", "pcie.rate", 26e9, 4},
                                 {"a100-pcie-8gpu", "", "host.rate", 380e9, 8},
                                 {"a100-pcie-8gpu", "", "uplink.rate", 26e9, 8},
-                                {"cpu-host", "", "host.rate", 300e9, 16}};
+                                {"cpu-host", "", "host.rate", 300e9, 16},
+                                {"dgx2-v100", "", "nvlink.rate", 150e9, 16},
+                                {"dgx-a100-80gb", "efa-4x100", "nic.rate", 12.5e9, 16},
+                                {"hgx-h100", "efa-32x100", "nic.rate", 12.5e9, 16},
+                                {"hgx-h100", "ib-ndr-8x400", "pcie.rate", 55e9, 16},
+                                {"rtx3090-2gpu-nvlink", "", "nvlink.rate", 56.25e9, 2},
+                                {"rtx3090-2gpu", "", "pcie.rate", 26e9, 2},
+                                {"titan-rtx-4gpu", "", "uplink.rate", 13e9, 4},
+                                {"rtx2080ti-4gpu", "", "host.rate", 240e9, 4},
+                                {"rtx4090-8gpu", "", "host.rate", 380e9, 8},
+                                {"jetson-orin-nano-board", "own", "nic.rate", 0.125e9, 4},
+                                {"dgx-a100-80gb", "wan-10g-50ms", "wan.rate", 0.5e9, 16}};
   for (const Case& one : cases) {
     double before = 0;
     for (double factor = 0.05; factor < 20; factor *= 1.03) {
@@ -253,6 +488,31 @@ TEST(Overrides, never_make_a_ring_slower_by_more_bandwidth) {
     }
     EXPECT_GT(before, bus(one.node, one.fabric, one.gpus, one.key, one.base * 0.05)) << one.node << " " << one.key;
   }
+}
+
+// NCCL looks no further below the speed of a ring it has found; so a faster NIC may cost it the last per cent.
+TEST(Overrides, of_many_nics_lose_no_more_than_nccls_search_gives_up) {
+  double before = 0;
+  for (double factor = 0.05; factor < 20; factor *= 1.03) {
+    const double now = bus("dgx2-v100", "own", 32, "nic.rate", 12.5e9 * factor);
+    EXPECT_GE(now, 0.98 * before) << factor;
+    before = std::max(before, now);
+  }
+}
+
+TEST(Overrides, never_make_a_ring_over_mixed_nodes_slower_by_more_bandwidth) {
+  for (const auto& [key, base] : std::map<std::string, double>{{"nic.rate", 12.5e9}, {"pcie.rate", 13e9}}) {
+    double before = 0;
+    for (double factor = 0.05; factor < 20; factor *= 1.1) {
+      const Topology t = mixed({"dgx-a100-80gb", "dgx1-v100"}, "ib-edr-4x100", {{key, base * factor}});
+      const double now = ring_of(t, 16).bus_bandwidth();
+      EXPECT_GE(now, before * (1 - 1e-12)) << key << " x" << factor;
+      before = now;
+    }
+  }
+  const double base = ring_of(mixed({"dgx-a100-80gb", "titan-rtx-2gpu"}, "ib-edr-1x100"), 10).bus_bandwidth();
+  const Topology slower = mixed({"dgx-a100-80gb", "titan-rtx-2gpu"}, "ib-edr-1x100", {{"nvlink.rate", 3e9}});
+  EXPECT_LT(ring_of(slower, 10).bus_bandwidth(), base);  // only one of the two has NVLink
 }
 
 TEST(Overrides, of_a_nic_beyond_pcie_gain_nothing_until_pcie_follows) {
