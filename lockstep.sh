@@ -90,10 +90,29 @@ must() {
   die "$1 failed; the whole log is $log"
 }
 
+# attached COMMAND...: as step, but the command keeps the terminal.
+attached() {
+  local status=0
+  set -m
+  "$@" </dev/null &
+  running=$!
+  set +m
+  wait "$running" || status=$?
+  running=
+  return "$status"
+}
+
 # A step that is still running goes down with the script, and so does the bare system of `fresh`.
 running='' discard=''
 clean_up() {
-  if [[ -n $running ]]; then kill -- "-$running" 2>/dev/null || true; fi
+  local tries
+  if [[ -n $running ]] && kill -- "-$running" 2>/dev/null; then
+    for ((tries = 0; tries < 15; tries++)); do
+      kill -0 -- "-$running" 2>/dev/null || break
+      sleep 0.2
+    done
+    kill -KILL -- "-$running" 2>/dev/null || true
+  fi
   if [[ -n $discard ]]; then rm -rf --one-file-system "$discard"; fi
 }
 trap clean_up EXIT
@@ -298,10 +317,10 @@ run_fresh() {
   must "Cloning the last commit" fresh-clone git clone --quiet --no-hardlinks "file://$root" "$bare/root/lockstep"
   for command in demo test; do
     say "--- in the bare system: ./lockstep.sh $command"
-    in_bare_system "$bare" "cd /root/lockstep && ./lockstep.sh $command" || die "$command failed in the bare system"
+    attached in_bare_system "$bare" "cd /root/lockstep && ./lockstep.sh $command" || die "$command failed in the bare system"
   done
   say "--- in the bare system, a second time: ./lockstep.sh demo"
-  in_bare_system "$bare" "cd /root/lockstep && ./lockstep.sh demo" >/dev/null || die "the second demo failed"
+  attached in_bare_system "$bare" "cd /root/lockstep && ./lockstep.sh demo" >/dev/null || die "the second demo failed"
   if $keep; then say "kept: $bare"; fi
   say "${green}fresh: demo and test pass on a bare Debian 12${plain}"
 }
