@@ -12,7 +12,7 @@ namespace {
 constexpr double kUs = 1e-6;
 constexpr double kNcclNetworkHop = 14 * kUs;  // Ring Simple, NCCL 2.14 to 2.30 tuning table
 
-// Fitted on open all-reduce tables (tests/data), protocol Simple. Bands of a prediction: answers/uncertainty.
+// Fitted on open all-reduce tables (tests/data), protocol Simple. Bands of a prediction: answers/bands.cpp.
 const std::array<RingConstants, 10> kConstants{{
     {PathClass::SingleGpu, 0, 0, 1, 0, 0, 0, "one rank: nothing to move"},
     {PathClass::NvlinkA100, 29 * kUs, 5.3 * kUs, 0.98, 0.5, 0, 0, "fit: vTrain A100 table, ml-engineering A100 table"},

@@ -1,5 +1,5 @@
 // The two services that the engine needs from a network simulator: flows that share links max-min fairly, and a clock
-// that wakes the engine at a date. One implementation: simgrid_network.h.
+// that wakes the engine at a date. One implementation: simgrid_network.cpp.
 #pragma once
 
 #include <cstdint>

@@ -137,8 +137,9 @@ class SimgridNetwork final : public Network {
   }
 
   void end_flow(Flow& flow) {
-    ended_.push_back(flow.slot);  // its pointer is released at the next event, not inside the callback
     listener_->on_flow_end(flow.token);
+    // Only now: a flow that the listener starts releases ended ones, and SimGrid still holds this one.
+    ended_.push_back(flow.slot);
   }
 
   void release_ended() {

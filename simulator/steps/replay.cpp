@@ -52,8 +52,11 @@ class Books {
     host_work(item, host_from, host_until);
     idle_for_host(idle_from, start, item.host_cause);
     const double share = overlap(start, end) / std::max(end - start, 1e-300);
-    charge(item.cause, nominal_s * share);
-    charge(Cause::Contention, (end - start - nominal_s) * share);
+    // Below this the difference of two dates is rounding, not contention.
+    const double stretched_s = end - start - nominal_s;
+    const double contention_s = stretched_s > 1e-12 ? stretched_s : 0;
+    charge(item.cause, (end - start - contention_s) * share);
+    charge(Cause::Contention, contention_s * share);
     out_.compute_busy_s += (end - start) * share;
     gpu_.add(cut(start), cut(end));
     span(Lane::Compute, item.cause, item.label, start, end, 0);

@@ -96,7 +96,7 @@ class DdpBuilder {
     const auto buckets = static_cast<std::int64_t>(phases_.rebuilt.size());
     for (const std::int64_t entries : {parameters + 1, buckets}) {
       const int meeting = add_meeting(step, "bucket order", CollectiveOperation::Broadcast, 4 * entries, Cause::Other);
-      program.arrive(meeting, context_.ddp.c_bucket, "broadcast bucket order");
+      program.arrive(meeting, ddp_call_s(), "broadcast bucket order");
       program.stream_wait(meeting);
       program.host_wait(meeting);
       program.host_sync();
@@ -119,7 +119,7 @@ class DdpBuilder {
       if (ranks_ > 1) {
         const int meeting =
             add_meeting(step, "buffer broadcast", CollectiveOperation::Broadcast, bytes, Cause::BufferBroadcast);
-        program.arrive(meeting, context_.ddp.c_bucket, "ncclBroadcast buffers");
+        program.arrive(meeting, ddp_call_s(), "ncclBroadcast buffers");
         program.stream_wait(meeting);
       }
       for (int tensor = 0; tensor < tensors; ++tensor)
@@ -149,22 +149,24 @@ class DdpBuilder {
     } else {
       add_backward(program, context_, view, accumulates, {});
       if (!synchronises) return;
-      add_used_map(step, program);
+      launch_used_map(step, program);
       for (const auto& bucket : buckets)
         for (const auto parameter : bucket.parameters) state.copy_in(parameter);
     }
-    if (options_.find_unused_parameters && !options_.static_graph) add_used_map(step, program);
+    const bool reduces_map = options_.find_unused_parameters && !options_.static_graph && ranks_ > 1;
+    const int map = reduces_map ? launch_used_map(step, program) : -1;
     state.finish();
+    if (reduces_map) program.stream_wait(map);
   }
 
-  // One all-reduce of an int32 map with one entry per parameter.
-  void add_used_map(StepProgram& step, ProgramBuilder& program) {
-    if (ranks_ == 1) return;
+  // One all-reduce of an int32 map with one entry per parameter, behind the buckets that were launched before.
+  int launch_used_map(StepProgram& step, ProgramBuilder& program) {
+    if (ranks_ == 1) return -1;
     const auto bytes = 4 * static_cast<std::int64_t>(context_.model.parameters.size());
     const int meeting =
         add_meeting(step, "used parameters", CollectiveOperation::AllReduce, bytes, Cause::ExposedCommunication);
-    program.arrive(meeting, context_.ddp.c_bucket, "ncclAllReduce used parameters");
-    program.stream_wait(meeting);
+    program.arrive(meeting, ddp_call_s(), "ncclAllReduce used parameters");
+    return meeting;
   }
 
   // Ranks are never quite equally fast; without drawn noise every step carries the expected wait for the slowest.

@@ -120,7 +120,7 @@ class DpBuilder {
 
   // The host waits for the copy; for a copy to GPU 0 also for what GPU 0 had to do before.
   void copy_now(int gpu, std::int64_t bytes, Cause cause) {
-    const auto route = host_copy_route(graph_, context_, 0, gpu);
+    const auto route = host_copy_route(graph_, context_, 0, context_.topology.gpu_in_node(gpu));
     if (route.empty()) return;
     Meeting& copy = new_meeting(fmt::format("batch to GPU {}", gpu), ArriveOn::Host, cause, {true, true});
     copy.payload_bytes = copy.flow_bytes = bytes;
@@ -133,7 +133,8 @@ class DpBuilder {
   // Copies that wait in the streams of the receiving GPUs (the first, or all of them), all at once.
   void queue_copies(const std::vector<int>& gpus, std::int64_t bytes, Cause cause) {
     std::vector<std::vector<std::int32_t>> routes;
-    for (const int gpu : gpus) routes.push_back(host_copy_route(graph_, context_, 0, gpu));
+    for (const int gpu : gpus)
+      routes.push_back(host_copy_route(graph_, context_, 0, context_.topology.gpu_in_node(gpu)));
     if (routes[0].empty()) return;
     const bool to_all = gpus.size() > 1;
     Meeting& copy = new_meeting("batch to GPU", ArriveOn::Stream, cause, {true, true});
@@ -163,7 +164,10 @@ class DpBuilder {
     Meeting& meeting = step_.meetings.back();
     meeting.payload_bytes = meeting.flow_bytes = bytes;
     std::vector<std::int32_t> route;
-    for (const auto& link : out ? peer_path(context_.topology, 0, 0, 1) : peer_path(context_.topology, 0, 1, 0)) {
+    const int first = context_.topology.gpu_in_node(0);
+    const int second = context_.topology.gpu_in_node(1);
+    for (const auto& link :
+         out ? peer_path(context_.topology, 0, first, second) : peer_path(context_.topology, 0, second, first)) {
       const auto index = add_link(graph_, link);
       if (std::find(route.begin(), route.end(), index) == route.end()) route.push_back(index);
     }

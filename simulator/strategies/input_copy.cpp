@@ -32,7 +32,7 @@ struct Place {
 std::vector<Place> places(const StepContext& context) {
   std::vector<Place> result;
   for (int rank = 0; rank < context.request.gpus; ++rank)
-    result.push_back({rank / context.topology.gpus_per_node, rank % context.topology.gpus_per_node});
+    result.push_back({context.topology.node_of(rank), context.topology.gpu_in_node(rank)});
   return result;
 }
 

@@ -71,10 +71,13 @@ StepContext::StepContext(const PointRequest& r)
 std::int64_t StepContext::output_bytes() const {
   const auto loss =
       std::find_if(model.ops.begin(), model.ops.end(), [](const Op& op) { return op.kind == OpKind::CrossEntropy; });
-  const std::size_t index = loss == model.ops.end() ? model.ops.size() - 1 : static_cast<std::size_t>(loss->inputs[0]);
-  const Op& output = model.ops[index];
+  const OpId last{static_cast<int>(model.ops.size()) - 1};
+  const std::vector<OpId> outputs = loss == model.ops.end() ? std::vector<OpId>{last} : loss->inputs;
   const auto types = output_dtypes(model, compute);
-  return elements_of(output.output) * bytes_of(types[index]) * request.per_gpu_batch;
+  std::int64_t bytes = 0;
+  for (const OpId id : outputs)
+    bytes += elements_of(model.op(id).output) * bytes_of(types[static_cast<std::size_t>(id)]);
+  return bytes * request.per_gpu_batch;
 }
 
 }  // namespace lockstep
