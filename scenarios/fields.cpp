@@ -43,7 +43,9 @@ bool has_jitter(const Scenario& s) {
 }
 
 void add_model(Table& t) {
-  t.text("model.name", &Scenario::model_name).doc("A model of `lockstep list models`, or the path of a model file");
+  t.text("model.name", &Scenario::model_name)
+      .allowed("a model such as resnet50 or bert-base, or the path of a model file")
+      .doc("A model of `lockstep list models`, or the path of a model file");
   const auto size = [&t](const char* key, auto access, bool (*shown)(const Scenario&), const char* doc) {
     t.integer(key, access).range(1, 1e9).unset("default").shown_if(shown).doc(doc);
   };
@@ -123,15 +125,24 @@ void add_machine(Table& t) {
   t.text("topology.node", &Scenario::topology_node)
       .required()
       .example("dgx-a100-80gb")
+      .allowed("a machine such as dgx-a100-80gb or dgx1-v100, or the path of a topology file")
       .doc("A machine of `lockstep list topologies`, or the path of a topology file");
   t.text("topology.fabric", &Scenario::topology_fabric)
       .unset("none")
+      .allowed("a fabric such as ib-hdr-8x200 or eth-10g, the path of a fabric file, `own`")
       .doc("Network between nodes: one of `lockstep list fabrics`, a path, `own` (the node's own NICs), or none");
   t.integer("topology.gpus_per_node", &Scenario::gpus_per_node)
       .range(1, 1024)
       .unset("all")
       .doc("GPUs used on each node");
-  for (const char* part : {"nvlink", "pcie", "host", "nic", "uplink", "wan"}) {
+  const std::pair<const char*, const char*> classes[] = {
+      {"nvlink", "all NVLinks of a GPU together"},
+      {"pcie", "a PCIe slot; the uplinks of its switches follow unless given"},
+      {"host", "the memory of a node; the link between its sockets follows"},
+      {"nic", "one NIC"},
+      {"uplink", "the link of a PCIe switch to its socket"},
+      {"wan", "the line of a site of a wide-area fabric"}};
+  for (const auto& [part, what] : classes) {
     for (const bool rate : {true, false}) {
       const std::string name = std::string(part) + (rate ? ".rate" : ".latency");
       t.bound(
@@ -144,7 +155,7 @@ void add_machine(Table& t) {
            })
           .unit(rate ? Unit::BytesPerSecond : Unit::Seconds)
           .range(rate ? 1e3 : 0, rate ? 1e16 : 10)
-          .doc(rate ? "Another rate for these links, per link and direction" : "Another latency for these links");
+          .doc(rate ? std::string("Another rate of ") + what + ", per direction" : "Another latency for these links");
     }
   }
   t.no_shorthand("topology.override");
@@ -259,7 +270,9 @@ void add_input(Table& t) {
   t.integer("data.validation_samples", &Scenario::data_validation_samples)
       .range(0, 1e15)
       .doc("Samples of the validation after each epoch, forward only");
-  t.quantity("data.startup", Unit::Seconds, &Scenario::data_startup_s).range(0, 1e9).doc("Time before the first step");
+  t.quantity("data.startup", Unit::Seconds, &Scenario::data_startup_s)
+      .range(0, 3.6e9)
+      .doc("Time before the first step");
 }
 
 std::optional<Error> read_speed(Scenario& s, const Value& value) {
@@ -291,6 +304,7 @@ void add_constants(Table& t) {
            })
       .unset("none")
       .unit(Unit::SampleRate)
+      .allowed("a speed such as 900img/s")
       .doc("Measured speed of one GPU with this model, batch and precision: scales the GPU's kernel times");
   t.later("nccl", "NCCL's environment variables");
   t.later("gloo", "Gloo's settings");

@@ -39,6 +39,7 @@ FieldTable<GpuType> make_gpu_fields() {
   t.choice("vendor", &GpuType::vendor, {{"nvidia", "nvidia"}, {"cpu", "cpu"}})
       .doc("cpu: a core that stands in for a GPU");
   t.custom("compute_capability", read_capability, print_capability)
+      .allowed("a version in quotes such as \"8.0\"")
       .doc("CUDA compute capability in quotes, \"8.0\"; none for a cpu core");
   t.integer("sm_count", &GpuType::sm_count).required().range(1, 10000).doc("Streaming multiprocessors");
   t.quantity("memory", Unit::Bytes, &GpuType::memory_bytes).required().range(1e6, 1e15).doc("Device memory");

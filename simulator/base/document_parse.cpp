@@ -215,8 +215,23 @@ class Builder : public YAML::EventHandler {
     }
     if (frame.value.entries.size() >= kMaxMapEntries)
       throw Stop{syntax_error(frame.key_origin, fmt::format("a map holds more than {} keys", kMaxMapEntries))};
+    const std::size_t before = problems_.size();
     insert_entry(frame.value, frame.key, frame.key_origin, std::move(value), problems_);
+    for (std::size_t i = before; i < problems_.size(); ++i)
+      if (!problems_[i].key.empty()) problems_[i].key = path_of_open_map() + problems_[i].key;
     frame.has_key = false;
+  }
+  // "batch." or "ops[3].": where the keys of the innermost map stand.
+  std::string path_of_open_map() const {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < stack_.size(); ++i) {
+      const Frame& frame = stack_[i];
+      if (frame.value.kind == Value::Kind::List)
+        path += fmt::format("[{}]", frame.value.items.size());
+      else
+        path += (path.empty() ? "" : ".") + frame.key;
+    }
+    return path.empty() ? path : path + ".";
   }
   // yaml-cpp gives no text with OnNull: `~` and `null` are read from the source, unless the word there is the next key.
   std::string written_null(const YAML::Mark& mark) const {

@@ -40,6 +40,7 @@ struct FieldInfo {
   bool integral = false;                          // the member is a whole number
   std::int64_t integer_min = 0, integer_max = 0;  // what the member can hold
   std::vector<FieldChoice> choices;
+  std::string allowed;     // of a text or a custom field: what may stand there, in words; empty: by the type
   std::string unset_word;  // for std::optional members: what stands for "not set"
   std::string doc, since = "0.1.0";
   std::string example;  // YAML of a good value, for required keys

@@ -53,6 +53,7 @@ class FieldBuilder {
   FieldBuilder& required() { return field_->required = true, *this; }
   FieldBuilder& range(double low, double high) { return field_->low = low, field_->high = high, *this; }  // inclusive
   FieldBuilder& above(double low) { return field_->low = low, field_->low_open = true, *this; }           // exclusive
+  FieldBuilder& allowed(std::string words) { return field_->allowed = std::move(words), *this; }  // for messages
   FieldBuilder& unset(std::string word) { return field_->unset_word = std::move(word), *this; }
   FieldBuilder& one_or_many() { return field_->one_or_many = true, *this; }  // a list field also takes one bare value
   FieldBuilder& positional() { return field_->positional = true, *this; }  // rows may be lists, in the order of fields

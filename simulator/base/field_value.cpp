@@ -245,8 +245,12 @@ std::string allowed_text(const FieldInfo& field) {
     case FieldType::Ignored:
       return "anything (not read)";
   }
+  if (!field.allowed.empty()) text = field.allowed;
   if (const std::string range = range_text(field); !range.empty()) text += " " + range;
-  if (field.list) text = "a list of: " + text;
+  if (field.one_or_many)
+    text = "one or a list of: " + text;
+  else if (field.list)
+    text = "a list of: " + text;
   if (!field.unset_word.empty() && field.type != FieldType::Choice) text += fmt::format(", or `{}`", field.unset_word);
   return text;
 }

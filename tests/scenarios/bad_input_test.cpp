@@ -161,19 +161,21 @@ INSTANTIATE_TEST_SUITE_P(
             "a list of values is a sweep; `lockstep predict` takes lists in `gpus` and `strategy` only",
             "keep one value; `lockstep sweep`, which runs every combination, comes with the next version"}));
 
-INSTANTIATE_TEST_SUITE_P(Conflicts, BadLine,
-                         testing::Values(Bad{"seed: 1\nseed: 2\n", K::Conflict, 6, "seed",
-                                             "the key is given twice, first in line 5", "delete one of the two"},
-                                         Bad{"ddp: {static_graph: true}\nddp.static_graph: true\n", K::Conflict, 6,
-                                             "ddp.static_graph", "the key is given twice, first in line 5",
-                                             "delete one of the two"},
-                                         Bad{"precision: tf32\ntf32: {matmul: false}\n", K::Conflict, 6, "tf32.matmul",
-                                             "`precision: tf32` turns both TF32 switches on",
-                                             "write `precision: fp32` and set the switches one by one"},
-                                         Bad{"noise: none\nnoise.jitter: 5%\n", K::Conflict, 5, "noise",
-                                             "`noise: none` and `noise.jitter` exclude each other", "keep one of them"},
-                                         Bad{"noise: {jitter: {per: rank}}\n", K::Missing, 5, "noise.jitter.sigma",
-                                             "`noise.jitter.sigma` is missing", ""}));
+INSTANTIATE_TEST_SUITE_P(
+    Conflicts, BadLine,
+    testing::Values(Bad{"seed: 1\nseed: 2\n", K::Conflict, 6, "seed", "the key is given twice, first in line 5",
+                        "delete one of the two"},
+                    Bad{"ddp:\n  static_graph: true\n  static_graph: true\n", K::Conflict, 7, "ddp.static_graph",
+                        "the key is given twice, first in line 6", "delete one of the two"},
+                    Bad{"ddp: {static_graph: true}\nddp.static_graph: true\n", K::Conflict, 6, "ddp.static_graph",
+                        "the key is given twice, first in line 5", "delete one of the two"},
+                    Bad{"precision: tf32\ntf32: {matmul: false}\n", K::Conflict, 6, "tf32.matmul",
+                        "`precision: tf32` turns both TF32 switches on",
+                        "write `precision: fp32` and set the switches one by one"},
+                    Bad{"noise: none\nnoise.jitter: 5%\n", K::Conflict, 5, "noise",
+                        "`noise: none` and `noise.jitter` exclude each other", "keep one of them"},
+                    Bad{"noise: {jitter: {per: rank}}\n", K::Missing, 5, "noise.jitter.sigma",
+                        "`noise.jitter.sigma` is missing", ""}));
 
 // Cases that are not one line more than a good scenario.
 class BadScenario : public testing::TestWithParam<Bad> {};
@@ -314,6 +316,13 @@ TEST(BadInput, WhatTheCallerChecksGetsItsPlace) {
   EXPECT_EQ(scenario.error().front().file, "x.yaml");
   EXPECT_EQ(scenario.error().back().file, "node.yaml");
   EXPECT_EQ(scenario.error().back().line, 99);
+}
+
+TEST(BadScenario, AMissingMachineIsAskedForWithTwoNamesOrAPath) {
+  const auto read = read_scenario("model: resnet50\nbatch: {per_gpu: 8}\ngpus: 8\n", "x.yaml", {});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().front().allowed,
+            "a machine such as dgx-a100-80gb or dgx1-v100, or the path of a topology file");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ std::string as_json_file(const std::string& yaml, const std::string& name) {
 }
 
 int validate(const Schema& schema, const std::string& files, const char* option = "") {
-  const std::string command = "python3 '" + kRoot + "/tests/scenarios/validate_schema.py' " + option + " '" +
+  const std::string command = "/usr/bin/python3 '" + kRoot + "/tests/scenarios/validate_schema.py' " + option + " '" +
                               schema_path(schema) + "' " + files;
   return std::system(command.c_str());
 }

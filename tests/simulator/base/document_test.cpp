@@ -69,7 +69,7 @@ TEST(Document, AKeyGivenTwiceIsAProblemWithBothPlaces) {
   EXPECT_EQ(d.problems[0].line, 3);
   EXPECT_EQ(d.problems[0].key, "a");
   EXPECT_EQ(d.problems[0].message, "the key is given twice, first in line 1");
-  EXPECT_EQ(d.problems[1].key, "x");
+  EXPECT_EQ(d.problems[1].key, "c.x");
   EXPECT_EQ(d.problems[2].key, "d.e");
   EXPECT_EQ(d.problems[2].line, 6);
 }
