@@ -21,8 +21,11 @@ struct Band {
 // Kernel times of a model on a GPU. `calibrated`: with calibrate.single_gpu.
 Band kernel_band(const Model& model, const GpuType& gpu, bool calibrated);
 
-// One collective of so many bytes: its time may be this many times longer or shorter.
-double collective_band(PathClass path, std::int64_t bytes);
+// One collective of so many bytes: its time may be this many times longer or shorter (both at least 1).
+struct CollectiveBand {
+  double longer = 1, shorter = 1;
+};
+CollectiveBand collective_band(PathClass path, std::int64_t bytes);
 
 // The interval of a run that Points made; `run` has no not_run.
 Expected<Uncertainty> uncertainty_of(const Run& run, Points& points);

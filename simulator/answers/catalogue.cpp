@@ -15,67 +15,99 @@ const std::map<std::string, std::string>& english() {
   static const std::map<std::string, std::string> texts = {
       // What came out.
       {"speedup",
-       "{strategy:words} on {gpus} GPUs trains {speedup:factor} as fast as one GPU ({efficiency:percent} "
-       "efficiency)."},
-      {"speedup_one", "{strategy:words} on one GPU reaches {speedup:percent} of the speed without a wrapper."},
-      {"single", "One GPU trains {throughput:count} {unit}, one step in {step_time_s:time}."},
-      {"comparison", "On {gpus} GPUs {fast:words} is {factor:factor} as fast as {slow:words}."},
+       "{strategy:words} on {gpus} {devices:words} trains {speedup:factor} as fast as one {device:words} "
+       "({efficiency:percent} efficiency)."},
+      {"speedup_one",
+       "{strategy:words} on one {device:words} reaches {speedup:percent} of the speed without a wrapper."},
+      {"single", "One {device:words} trains {throughput:count} {unit}, one step in {step_time_s:time}."},
+      {"comparison", "On {gpus} {devices:words} {fast:words} is {factor:factor} as fast as {slow:words}."},
       {"superlinear",
-       "{strategy:words} on {gpus} GPUs exceeds {gpus} times one GPU, because the baseline loses time "
-       "to {cause:words}."},
-      // Why.
-      {"largest_loss",
-       "The largest loss of {strategy:words} is {cause:words}: {loss_s:time} of a step of "
-       "{step_time_s:time} ({share:percent})."},
-      {"small_loss", "{strategy:words} loses less than 1 % of its step to anything but computing."},
-      {"slower_kernels_weak",
-       "Kernels of the GPU that {strategy:words} waits for take {loss_s:time} longer than one GPU's "
-       "on average."},
-      {"slower_kernels_strong",
-       "Kernels work on {per_gpu_batch} samples of a GPU at a time and are less efficient: "
-       "{strategy:words} loses {loss_s:time} of its step to that."},
+       "{strategy:words} on {gpus} {devices:words} exceeds {gpus} times one {device:words}, because the baseline "
+       "loses time to {cause:words}."},
+      {"more_is_slower",
+       "More {plural:words} are slower: {strategy:words} on {gpus} trains {throughput:count} {unit}, less than the "
+       "{fewer_throughput:count} on {fewer}."},
+      // Why. A loss is what a step takes beyond one GPU's.
       {"host_bound",
-       "Launching kernels limits {strategy:words}: the GPU waits for the CPU during {share:percent} of the "
-       "step. A larger batch, fewer ops or a faster CPU core would help; a faster GPU would not."},
+       "Launching kernels limits {strategy:words}: the {device:words} waits for the CPU during {share:percent} of the "
+       "step."},
+      {"host_bound_core",
+       "Starting ops limits {strategy:words}: a rank waits for that during {share:percent} of the step."},
+      {"host_bound_help",
+       "Against waiting for the CPU help a larger batch, fewer ops or a faster CPU core; a faster GPU does not."},
+      {"host_bound_help_core", "A larger batch or fewer ops help against that."},
+      {"largest_loss",
+       "Compared with one {device:words}, {strategy:words} loses most to {cause:words}: {loss_s:time} more in a step "
+       "of {step_time_s:time} ({share:percent})."},
+      {"largest_loss_strong",
+       "Compared with a fair share of one {device:words}'s step, {strategy:words} loses most to {cause:words}: "
+       "{loss_s:time} more in a step of {step_time_s:time} ({share:percent})."},
+      {"slower_kernels",
+       "Compared with one {device:words}, {strategy:words} loses most to slower kernels of the {device:words} that it "
+       "waits for: {loss_s:time} more in a step of {step_time_s:time} ({share:percent})."},
+      {"slower_kernels_strong",
+       "Compared with a fair share of one {device:words}'s step, {strategy:words} loses most to kernels that work on "
+       "{per_gpu_batch} samples at a time and are less efficient: {loss_s:time} more in a step of {step_time_s:time} "
+       "({share:percent})."},
+      {"next_loss", "Next comes {cause:words}: {loss_s:time} ({share:percent})."},
+      {"small_loss", "{strategy:words} loses less than 1 % of its step to anything but computing."},
       // What would help.
       {"best_lever",
        "What would help {strategy:words} most: {set} makes a step take {step_time_s:time}, "
        "{gain:signed_percent} throughput."},
       {"no_lever", "None of the changes tried for {strategy:words} brings 1 % more throughput."},
+      {"bucket_cap",
+       "No other bucket size brings {strategy:words} on {gpus} {devices:words} 1 %: ddp.bucket_cap from "
+       "{smallest:bytes} to {largest:bytes} changes the throughput by {lowest:effect} to {highest:effect}."},
       // Doubts.
       {"does_not_fit",
-       "{strategy:words} with {per_gpu_batch} samples per GPU needs {needed:bytes} of {memory:bytes} GPU "
-       "memory: it would not run."},
+       "{strategy:words} with {per_gpu_batch} samples per {device:words} needs {needed:bytes} where a {device:words} "
+       "has {memory:bytes} of memory: it would not run."},
       {"baseline_accumulates",
-       "The baseline of one GPU takes its {global_batch} samples in {micro_steps} micro-steps, "
+       "The baseline of one {device:words} takes its {global_batch} samples in {micro_steps} micro-steps, "
        "because they do not fit its memory at once."},
       {"uncertainty",
-       "Not calibrated: a step of {strategy:words} on {gpus} GPUs is expected between {low:time} and "
-       "{high:time} in 8 of 10 cases; calibrate.single_gpu, the speed of one GPU measured on the machine, "
+       "Not calibrated: a step of {strategy:words} on {gpus} {devices:words} is expected between {low:time} and "
+       "{high:time} in 8 of 10 cases; calibrate.single_gpu, the speed of one {device:words} measured on the machine, "
        "narrows that."},
+      {"uncertainty_single",
+       "Not calibrated: a step is expected between {low:time} and {high:time} in 8 of 10 cases; calibrate.single_gpu, "
+       "the speed of one {device:words} measured on the machine, narrows that."},
       {"host_limits_calibration",
        "calibrate.single_gpu cannot be matched: the CPU alone takes longer than the measured "
        "step, so kernel times stay as they are; a host factor of {host_factor} would explain "
        "the measurement."},
       {"note", "{text}"},
       // Phrases.
-      {"single_name", "a single GPU"},
+      {"gpu", "GPU"},
+      {"gpus", "GPUs"},
+      {"core", "core"},
+      {"cores", "cores"},
+      {"single_words", "a single GPU"},
+      {"single_words_core", "a single core"},
       {"dp", "DataParallel"},
       {"ddp", "DDP"},
       {"input", "waiting for input"},
       {"copy_to_device", "copying the batch to the GPU"},
+      {"copy_to_device_core", "copying the batch"},
       {"scatter", "handing out the batch from GPU 0"},
+      {"scatter_core", "handing out the batch from rank 0"},
       {"replicate", "copying the model to every GPU before each forward pass"},
+      {"replicate_core", "copying the model to every rank before each forward pass"},
       {"forward", "a slower forward pass"},
       {"gather", "gathering the outputs on GPU 0"},
+      {"gather_core", "gathering the outputs on rank 0"},
       {"backward", "a slower backward pass"},
       {"gradient_reduce", "adding up the gradients on GPU 0 after the backward pass"},
+      {"gradient_reduce_core", "adding up the gradients on rank 0 after the backward pass"},
       {"bucket_copies", "copying gradients into and out of buckets"},
       {"buffer_broadcast", "broadcasting buffers before the forward pass"},
       {"contention", "kernels slowed down by the all-reduce that runs beside them"},
       {"wait_for_peers", "waiting for the slowest GPU"},
+      {"wait_for_peers_core", "waiting for the slowest rank"},
       {"exposed_communication", "all-reduce that the backward pass does not hide"},
       {"host_bound_words", "waiting for the CPU to launch kernels"},
+      {"host_bound_words_core", "waiting for ops to be started"},
       {"optimizer", "the optimizer"},
       {"other", "other work"},
   };
@@ -109,22 +141,30 @@ double number_of(const std::string& text) {
   return value;
 }
 
-std::string phrase(const std::string& id) {
+// On CPU cores a text may have its own words, under `<id>_core`.
+const std::string* text_of(const std::string& id, bool on_cores) {
   const auto& texts = english();
-  // Ids that are sentences as well have their phrase under another name.
-  const auto found = texts.find(id == "single" || id == "host_bound" ? id + (id == "single" ? "_name" : "_words") : id);
-  LOCKSTEP_ENSURE(found != texts.end(), "no phrase `{}`", id);
-  return found->second;
+  auto found = on_cores ? texts.find(id + "_core") : texts.end();
+  if (found == texts.end()) found = texts.find(id);
+  return found == texts.end() ? nullptr : &found->second;
 }
 
-std::string formatted(const std::string& value, const std::string& kind) {
+std::string phrase(const std::string& id, bool on_cores) {
+  // Ids that are sentences as well have their phrase under another name.
+  const std::string* text = text_of(id == "single" || id == "host_bound" ? id + "_words" : id, on_cores);
+  LOCKSTEP_ENSURE(text != nullptr, "no phrase `{}`", id);
+  return *text;
+}
+
+std::string formatted(const std::string& value, const std::string& kind, bool on_cores) {
   if (kind.empty()) return value;
-  if (kind == "words") return phrase(value);
+  if (kind == "words") return phrase(value, on_cores);
   const double number = number_of(value);
   if (kind == "time") return format_time(number);
   if (kind == "factor") return format_factor(number);
   if (kind == "percent") return format_percent(number);
   if (kind == "signed_percent") return "+" + format_percent(number);
+  if (kind == "effect") return (number < 0 ? "" : "+") + format_significant(number * 100, 2) + " %";
   if (kind == "bytes") return format_bytes(number);
   LOCKSTEP_ENSURE(kind == "count", "no kind of value `{}`", kind);
   return format_significant(number);
@@ -133,15 +173,17 @@ std::string formatted(const std::string& value, const std::string& kind) {
 }  // namespace
 
 Sentence make_sentence(const std::string& id, std::map<std::string, std::string> values) {
-  const auto found = english().find(id);
-  LOCKSTEP_ENSURE(found != english().end(), "no sentence `{}`", id);
+  const auto device = values.find("device");
+  const bool on_cores = device != values.end() && device->second == "core";
+  const std::string* pattern = text_of(id, on_cores);
+  LOCKSTEP_ENSURE(pattern != nullptr, "no sentence `{}`", id);
   std::string text;
-  for (const Piece& piece : pieces_of(found->second)) {
+  for (const Piece& piece : pieces_of(*pattern)) {
     text += piece.plain;
     if (piece.name.empty()) continue;
     const auto value = values.find(piece.name);
     LOCKSTEP_ENSURE(value != values.end(), "sentence `{}` lacks `{}`", id, piece.name);
-    text += formatted(value->second, piece.kind);
+    text += formatted(value->second, piece.kind, on_cores);
   }
   return {id, std::move(values), std::move(text)};
 }

@@ -2,7 +2,8 @@
 // id and the values.
 //
 // A text holds `{name}` for a value as it stands and `{name:kind}` for one that is formatted for people: time, factor,
-// percent, signed_percent, count, bytes, words (a phrase of this catalogue with that id).
+// percent, signed_percent (a gain), effect (a small one, either sign), count, bytes, words (a phrase of this catalogue
+// with that id). Where the value `device` is `core`, a text whose id ends in `_core` stands in for the one without.
 #pragma once
 
 #include <map>

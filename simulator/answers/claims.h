@@ -37,7 +37,7 @@ enum class ClaimKey {
   GpuUtilization,           // mean over the ranks
   CpuUtilization,           // of all cores
   LaunchThreadUtilization,  // of the busiest process' launching thread
-  CommunicationShare,       // transfer time of all collectives, hidden or not, of the step
+  CommunicationShare,       // time of all collectives of the critical rank, hidden or not, of the step
   BreakdownShare,           // the named parts of breakdown_s, of the step
 };
 const char* name_of(ClaimKey key);
@@ -70,7 +70,8 @@ struct ClaimReading {
   ClaimKey key = ClaimKey::StepTime;
   std::vector<Cause> parts;  // BreakdownShare
   ClaimPoint of;
-  std::optional<ClaimPoint> over;
+  bool is_ratio = false;
+  ClaimPoint over;  // when is_ratio
   ClaimUnit unit() const;
 };
 
@@ -153,9 +154,9 @@ struct ReadingResult {
 struct ClaimResult {
   Claim claim;
   Verdict verdict = Verdict::NotCheckable;
-  std::vector<ReadingResult> readings;      // numbers: as in the claim; rules: the parts that they judge, if several
+  std::vector<ReadingResult> readings;        // numbers: as in the claim; rules: the parts that they judge, if several
   std::vector<ClaimSetting> tried, agreeing;  // settings
-  std::vector<std::string> evidence;        // sentences
+  std::vector<std::string> evidence;          // sentences
 };
 
 struct ClaimsResult {
@@ -175,7 +176,8 @@ struct ClaimsOptions {
   std::function<void(int done, int total, const std::string& text)> progress;
 };
 
-// Errors: a scenario that cannot be read, a `set` that a scenario refuses (placed at the entry), a simulation that died.
+// Errors: a scenario that cannot be read, a `set` that a scenario refuses (placed at the entry), a simulation that
+// died.
 Expected<ClaimsResult> try_claims(const ClaimsFile& file, const ClaimsOptions& options = {});
 
 // A value as people read it: "28.5 min", "65 %", "2.2x", "600 GB/s".

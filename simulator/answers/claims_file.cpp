@@ -27,16 +27,11 @@ const std::vector<std::pair<std::string, ClaimKey>> kKeys = {
     {"breakdown_share", ClaimKey::BreakdownShare}};
 
 const std::vector<std::pair<std::string, ClaimRule>> kRules = {
-    {"overlap", ClaimRule::Overlap},
-    {"host_gather", ClaimRule::HostGather},
-    {"link_rate", ClaimRule::LinkRate},
-    {"other_backend", ClaimRule::OtherBackend},
-    {"large_model", ClaimRule::LargeModel},
-    {"equal_shares", ClaimRule::EqualShares},
-    {"timeout", ClaimRule::Timeout},
-    {"device_ids", ClaimRule::DeviceIds},
-    {"no_sync", ClaimRule::NoSync},
-    {"zero_grad", ClaimRule::ZeroGrad}};
+    {"overlap", ClaimRule::Overlap},        {"host_gather", ClaimRule::HostGather},
+    {"link_rate", ClaimRule::LinkRate},     {"other_backend", ClaimRule::OtherBackend},
+    {"large_model", ClaimRule::LargeModel}, {"equal_shares", ClaimRule::EqualShares},
+    {"timeout", ClaimRule::Timeout},        {"device_ids", ClaimRule::DeviceIds},
+    {"no_sync", ClaimRule::NoSync},         {"zero_grad", ClaimRule::ZeroGrad}};
 
 const std::vector<std::pair<std::string, Strategy>> kStrategies = {
     {"single", Strategy::Single}, {"dp", Strategy::Dp}, {"ddp", Strategy::Ddp}};
@@ -61,6 +56,12 @@ std::vector<std::pair<std::string, Cause>> causes() {
   return all;
 }
 
+std::optional<Strategy> strategy_of(const std::string& name) {
+  for (const auto& [text, strategy] : kStrategies)
+    if (text == name) return strategy;
+  return std::nullopt;
+}
+
 const FieldTable<ClaimFact>& fact_fields() {
   static const FieldTable<ClaimFact> table = [] {
     FieldTable<ClaimFact> t("fact");
@@ -71,61 +72,57 @@ const FieldTable<ClaimFact>& fact_fields() {
   return table;
 }
 
-ClaimPoint& over_of(ClaimReading& reading) {
-  if (!reading.over) reading.over.emplace();
-  return *reading.over;
-}
-
 const FieldTable<ClaimReading>& reading_fields() {
   static const FieldTable<ClaimReading> table = [] {
     FieldTable<ClaimReading> t("reading");
     t.text("name", &ClaimReading::name).doc("What this reading takes the claim to mean");
     t.choice("key", &ClaimReading::key, kKeys).required().example("total_time_s").doc("Key of a run in a result");
     t.choice_list("parts", &ClaimReading::parts, causes()).doc("Keys of breakdown_s, for breakdown_share");
-    t.choice("of.strategy", [](auto& r) -> auto& { return r.of.strategy; }, kStrategies)
+    t.choice(
+         "of.strategy", [](auto& r) -> auto& { return r.of.strategy; }, kStrategies)
         .required()
         .example("dp")
         .doc("Strategy of the run");
-    t.integer("of.gpus", [](auto& r) -> auto& { return r.of.gpus; }).range(1, 4096).doc("GPUs of the run");
-    t.texts("of.sets", [](auto& r) -> auto& { return r.of.sets; }).doc("Further arguments of --set");
+    t.integer(
+         "of.gpus", [](auto& r) -> auto& { return r.of.gpus; })
+        .range(1, 4096)
+        .doc("GPUs of the run");
+    t.texts(
+         "of.sets", [](auto& r) -> auto& { return r.of.sets; })
+        .doc("Further arguments of --set");
     t.bound(
          "over.strategy", FieldType::Choice,
          [](ClaimReading& r, const Scalars& s) {
-           for (const auto& [name, strategy] : kStrategies)
-             if (name == std::get<std::string>(s.front())) over_of(r).strategy = strategy;
+           r.is_ratio = true;
+           r.over.strategy = *strategy_of(std::get<std::string>(s.front()));
          },
          [](const ClaimReading& r) -> std::optional<Scalars> {
-           if (!r.over) return std::nullopt;
-           return Scalars{std::string(name_of(r.over->strategy))};
+           if (!r.is_ratio) return std::nullopt;
+           return Scalars{std::string(name_of(r.over.strategy))};
          })
         .choices(names_in(kStrategies))
         .doc("Strategy of the run that the first is divided by");
-    t.bound(
-         "over.gpus", FieldType::Integer,
-         [](ClaimReading& r, const Scalars& s) { over_of(r).gpus = static_cast<int>(std::get<std::int64_t>(s.front())); },
-         [](const ClaimReading& r) -> std::optional<Scalars> {
-           if (!r.over) return std::nullopt;
-           return Scalars{std::int64_t{r.over->gpus}};
-         })
+    t.integer(
+         "over.gpus", [](auto& r) -> auto& { return r.over.gpus; })
         .range(1, 4096)
         .doc("GPUs of that run");
-    t.custom(
-         "over.sets",
-         [](ClaimReading& r, const Value& value) -> std::optional<Error> {
-           for (const Value& item : value.items) over_of(r).sets.push_back(item.text);
-           if (value.kind == Value::Kind::List) return std::nullopt;
-           Error error;
-           error.kind = ErrorKind::Type;
-           error.message = "a list is needed here";
-           error.allowed = "arguments of --set, e.g. [accumulate.steps=8]";
-           return error;
-         },
-         [](const ClaimReading&) { return std::nullopt; })
+    t.texts(
+         "over.sets", [](auto& r) -> auto& { return r.over.sets; })
         .doc("Further arguments of --set for that run");
+    t.check({"over"}, [](const ClaimReading& r, TableCheck& c) {
+      if (c.given("over") && !r.is_ratio)
+        c.fail(ErrorKind::Missing, "over.strategy", "`over` needs the strategy of the run to divide by",
+               "single, dp, ddp");
+    });
     t.check({"key", "parts"}, [](const ClaimReading& r, TableCheck& c) {
       if ((r.key == ClaimKey::BreakdownShare) == r.parts.empty())
         c.fail(ErrorKind::Conflict, "parts", "`parts` belong to breakdown_share, and only to it",
                "keys of breakdown_s, e.g. [replicate, gather]");
+    });
+    t.check({"key", "over"}, [](const ClaimReading& r, TableCheck& c) {
+      if (r.key == ClaimKey::Throughput && !r.is_ratio)
+        c.fail(ErrorKind::Missing, "over", "a throughput is claimed relative to another run's", "a strategy",
+               "for example `over: {strategy: single}`");
     });
     t.check({"of", "key"}, [](const ClaimReading& r, TableCheck& c) {
       if (r.of.strategy == Strategy::Single && r.of.gpus != 1 && c.given("of.gpus"))
@@ -142,10 +139,14 @@ int numbers_given(const Claim& c) {
 
 const char* key_of(ClaimUnit unit) {
   switch (unit) {
-    case ClaimUnit::Seconds: return "time";
-    case ClaimUnit::Share: return "share";
-    case ClaimUnit::Factor: return "factor";
-    case ClaimUnit::BytesPerSecond: return "rate";
+    case ClaimUnit::Seconds:
+      return "time";
+    case ClaimUnit::Share:
+      return "share";
+    case ClaimUnit::Factor:
+      return "factor";
+    case ClaimUnit::BytesPerSecond:
+      return "rate";
   }
   return "?";
 }
@@ -153,18 +154,23 @@ const char* key_of(ClaimUnit unit) {
 // The rule that needs a number, and in which unit.
 std::optional<ClaimUnit> unit_of_rule(ClaimRule rule) {
   switch (rule) {
-    case ClaimRule::LinkRate: return ClaimUnit::BytesPerSecond;
-    case ClaimRule::Timeout: return ClaimUnit::Seconds;
+    case ClaimRule::LinkRate:
+      return ClaimUnit::BytesPerSecond;
+    case ClaimRule::Timeout:
+      return ClaimUnit::Seconds;
     case ClaimRule::OtherBackend:
-    case ClaimRule::LargeModel: return ClaimUnit::Factor;
-    default: return std::nullopt;
+    case ClaimRule::LargeModel:
+      return ClaimUnit::Factor;
+    default:
+      return std::nullopt;
   }
 }
 
 void add_checks(FieldTable<Claim>& t) {
   t.check({"kind", "rule", "readings"}, [](const Claim& claim, TableCheck& c) {
     if (claim.rule != ClaimRule::None && !claim.readings.empty())
-      c.fail(ErrorKind::Conflict, "rule", "a claim is decided by `readings` or by a `rule`", "", "leave one of them out");
+      c.fail(ErrorKind::Conflict, "rule", "a claim is decided by `readings` or by a `rule`", "",
+             "leave one of them out");
     else if (claim.rule == ClaimRule::None && claim.kind != ClaimKind::Number)
       c.fail(ErrorKind::Missing, "rule", fmt::format("a claim of kind {} needs a `rule`", name_of(claim.kind)),
              fmt::format("{}", fmt::join(names_in(kRules), ", ")));
@@ -225,17 +231,23 @@ const FieldTable<Claim>& claim_fields() {
     t.rows("readings", &Claim::readings, reading_fields()).doc("What the number is a number of");
     t.texts("fixed", &Claim::fixed).doc("Settings that are not varied for this claim");
     t.choice("rule", &Claim::rule, kRules).doc("What decides a claim that is no number of a run");
-    t.choice("of.strategy", [](auto& c) -> auto& { return c.of.strategy; }, kStrategies).doc("The rule's run");
-    t.integer("of.gpus", [](auto& c) -> auto& { return c.of.gpus; }).range(1, 4096).doc("Its GPUs");
-    t.texts("of.sets", [](auto& c) -> auto& { return c.of.sets; }).doc("Further arguments of --set for it");
+    t.choice(
+         "of.strategy", [](auto& c) -> auto& { return c.of.strategy; }, kStrategies)
+        .doc("The rule's run");
+    t.integer(
+         "of.gpus", [](auto& c) -> auto& { return c.of.gpus; })
+        .range(1, 4096)
+        .doc("Its GPUs");
+    t.texts(
+         "of.sets", [](auto& c) -> auto& { return c.of.sets; })
+        .doc("Further arguments of --set for it");
     t.choice_list("phases", &Claim::phases, causes()).doc("Where communication is claimed to overlap");
     t.flag("between_nodes", &Claim::between_nodes).doc("The rate is one between nodes, not between GPUs of a node");
     t.integer("devices", &Claim::devices).range(1, 1024).doc("Devices handed to one DistributedDataParallel");
-    t.choice("zero_grad", &Claim::zero_grad,
-             std::vector<std::pair<std::string, std::string>>{{"", ""},
-                                                              {"each_step", "each_step"},
-                                                              {"each_micro_step", "each_micro_step"},
-                                                              {"unstated", "unstated"}})
+    t.choice(
+         "zero_grad", &Claim::zero_grad,
+         std::vector<std::pair<std::string, std::string>>{
+             {"", ""}, {"each_step", "each_step"}, {"each_micro_step", "each_micro_step"}, {"unstated", "unstated"}})
         .doc("Where gradients are cleared while they accumulate");
     t.rows("facts", &Claim::facts, fact_fields()).doc("What a decision without a simulation rests on");
     add_checks(t);
@@ -319,19 +331,28 @@ int line_of(const Reading& reading, const std::string& key) {
 
 }  // namespace
 
-const char* name_of(ClaimKind kind) { return name_in(kKinds, kind); }
-const char* name_of(ClaimKey key) { return name_in(kKeys, key); }
-const char* name_of(ClaimRule rule) { return rule == ClaimRule::None ? "none" : name_in(kRules, rule); }
+const char* name_of(ClaimKind kind) {
+  return name_in(kKinds, kind);
+}
+const char* name_of(ClaimKey key) {
+  return name_in(kKeys, key);
+}
+const char* name_of(ClaimRule rule) {
+  return rule == ClaimRule::None ? "none" : name_in(kRules, rule);
+}
 
 ClaimUnit ClaimReading::unit() const {
-  if (over) return ClaimUnit::Factor;
+  if (is_ratio) return ClaimUnit::Factor;
   switch (key) {
     case ClaimKey::StepTime:
     case ClaimKey::EpochTime:
-    case ClaimKey::TotalTime: return ClaimUnit::Seconds;
+    case ClaimKey::TotalTime:
+      return ClaimUnit::Seconds;
     case ClaimKey::Throughput:
-    case ClaimKey::Speedup: return ClaimUnit::Factor;
-    default: return ClaimUnit::Share;
+    case ClaimKey::Speedup:
+      return ClaimUnit::Factor;
+    default:
+      return ClaimUnit::Share;
   }
 }
 
@@ -362,7 +383,7 @@ Expected<ClaimsFile> read_claims(std::string_view text, const std::string& path)
   for (Claim& claim : file->claims)
     for (ClaimReading& one : claim.readings) {
       if (one.of.strategy == Strategy::Single) one.of.gpus = 1;
-      if (one.over && one.over->strategy == Strategy::Single) one.over->gpus = 1;
+      if (one.over.strategy == Strategy::Single) one.over.gpus = 1;
     }
   return file;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "simulator/base/format.h"
 #include "simulator/base/quantity.h"
 #include "topologies/rates.h"
 #include "topologies/routes.h"
@@ -46,6 +47,10 @@ class Candidates {
     }
     links();
     if (run_.strategy == Strategy::Ddp && run_.world_size > 1) buckets();
+    if (run_.strategy == Strategy::Ddp && scenario_.accumulate_steps > 1 && !scenario_.accumulate_no_sync) {
+      add("accumulate.no_sync=true", [](Scenario& s) { s.accumulate_no_sync = true; });
+      candidates_.back().same_single = true;
+    }
     if (scenario_.input.source == InputSource::Host && scenario_.input.memory == HostMemory::Pageable)
       add("input.memory=pinned", [](Scenario& s) { s.input.memory = HostMemory::Pinned; });
     if (!scenario_.calibrate_single_gpu) batch();
@@ -54,7 +59,7 @@ class Candidates {
 
  private:
   void add(std::string set, std::function<void(Scenario&)> change) {
-    candidates_.push_back({std::move(set), run_.strategy, std::move(change), 0, false});
+    candidates_.push_back({std::move(set), run_.strategy, std::move(change), 0, 0, false});
   }
 
   void links() {
@@ -78,6 +83,7 @@ class Candidates {
       if (scenario_.ddp.bucket_cap_bytes != mib * kMiB) {
         add(fmt::format("ddp.bucket_cap={}MiB", mib), [mib](Scenario& s) { s.ddp.bucket_cap_bytes = mib * kMiB; });
         candidates_.back().same_single = true;
+        candidates_.back().bucket_cap_bytes = mib * kMiB;
       }
   }
 
@@ -107,8 +113,8 @@ class Screen {
   Screen(const Run& run, const Inputs& inputs, const PointSource& source)
       : run_(run), inputs_(inputs), source_(source) {}
 
-  Expected<bool> promising(const LeverCandidate& candidate) {
-    if (!candidate.change) return candidate.links_busy_s >= kLeastGain * run_.step_time_s;
+  // Throughput ratio - 1 without contention.
+  Expected<double> gain(const LeverCandidate& candidate) {
     if (!before_) {
       auto before = throughput(inputs_, run_.strategy);
       if (!before) return tl::unexpected(std::move(before.error()));
@@ -118,7 +124,7 @@ class Screen {
     candidate.change(changed.read.scenario);
     const auto after = throughput(changed, candidate.strategy);
     if (!after) return tl::unexpected(after.error());
-    return *after / *before_ - 1 >= kLeastGain / 2;
+    return *after / *before_ - 1;
   }
 
  private:
@@ -136,35 +142,92 @@ class Screen {
   std::optional<double> before_;
 };
 
+class Search {
+ public:
+  Search(const Run& run, const Inputs& inputs, Method method, const PointSource& source)
+      : run_(run), inputs_(inputs), method_(method), source_(source), screen_(run, inputs, source) {}
+
+  Expected<FoundLevers> find() {
+    for (const LeverCandidate& candidate : lever_candidates(run_, inputs_))
+      if (auto done = try_one(candidate); !done) return tl::unexpected(std::move(done.error()));
+    auto& levers = found_.levers;
+    std::stable_sort(levers.begin(), levers.end(), [](const Lever& a, const Lever& b) { return a.gain > b.gain; });
+    return std::move(found_);
+  }
+
+ private:
+  using Done = tl::expected<void, Errors>;
+
+  Done try_one(const LeverCandidate& candidate) {
+    if (!candidate.change) {
+      if (candidate.links_busy_s < kLeastGain * run_.step_time_s) return {};
+      return simulate(candidate, 0);
+    }
+    const auto estimated = screen_.gain(candidate);
+    if (!estimated) return tl::unexpected(estimated.error());
+    if (*estimated >= kLeastGain / 2) return simulate(candidate, *estimated);
+    note_bucket_cap(candidate, *estimated);
+    return {};
+  }
+
+  Done simulate(const LeverCandidate& candidate, double estimated) {
+    const auto changed = load_inputs(inputs_.source.with(candidate.set));
+    if (!changed) return {};  // e.g. a rate beyond what a scenario may hold
+    Points points(*changed, method_, source_);
+    if (candidate.same_single) know_single(points, run_);
+    const auto faster = points.alone(candidate.strategy, run_.gpus);
+    if (!faster) return tl::unexpected(faster.error());
+    const double gain = faster->not_run ? estimated : faster->throughput / run_.throughput - 1;
+    note_bucket_cap(candidate, gain);
+    if (faster->not_run || gain < kLeastGain) return {};
+    const bool fitted = fits_memory(run_, inputs_.topology.node.gpu).value_or(true);
+    if (fitted && !fits_memory(*faster, changed->topology.node.gpu).value_or(true)) return {};
+    found_.levers.push_back({candidate.set, faster->step_time_s, gain});
+    return {};
+  }
+
+  void note_bucket_cap(const LeverCandidate& candidate, double gain) {
+    const std::int64_t cap = candidate.bucket_cap_bytes;
+    if (cap == 0) return;
+    if (!found_.bucket_cap) found_.bucket_cap = BucketCapEffect{cap, cap, gain, gain};
+    BucketCapEffect& effect = *found_.bucket_cap;
+    effect.smallest_bytes = std::min(effect.smallest_bytes, cap);
+    effect.largest_bytes = std::max(effect.largest_bytes, cap);
+    effect.lowest_gain = std::min(effect.lowest_gain, gain);
+    effect.highest_gain = std::max(effect.highest_gain, gain);
+  }
+
+  const Run& run_;
+  const Inputs& inputs_;
+  Method method_;
+  const PointSource& source_;
+  Screen screen_;
+  FoundLevers found_;
+};
+
 }  // namespace
 
 std::vector<LeverCandidate> lever_candidates(const Run& run, const Inputs& inputs) {
   return Candidates(run, inputs).take();
 }
 
-Expected<std::vector<Lever>> find_levers(const Run& run, const Inputs& inputs, Method method,
-                                         const PointSource& source) {
-  std::vector<Lever> levers;
-  const bool fitted = fits_memory(run, inputs.topology.node.gpu).value_or(true);
-  Screen screen(run, inputs, source);
-  for (const LeverCandidate& candidate : lever_candidates(run, inputs)) {
-    const auto promising = screen.promising(candidate);
-    if (!promising) return tl::unexpected(promising.error());
-    if (!*promising) continue;
-    const auto changed = load_inputs(inputs.source.with(candidate.set));
-    if (!changed) continue;  // e.g. a rate beyond what a scenario may hold
-    Points points(*changed, method, source);
-    if (candidate.same_single) know_single(points, run);
-    const auto faster = points.alone(candidate.strategy, run.gpus);
-    if (!faster) return tl::unexpected(faster.error());
-    if (faster->not_run) continue;
-    const double gain = faster->throughput / run.throughput - 1;
-    if (gain < kLeastGain) continue;
-    if (fitted && !fits_memory(*faster, changed->topology.node.gpu).value_or(true)) continue;
-    levers.push_back({candidate.set, faster->step_time_s, gain});
+Expected<FoundLevers> find_levers(const Run& run, const Inputs& inputs, Method method, const PointSource& source) {
+  return Search(run, inputs, method, source).find();
+}
+
+std::string lever_note(const std::string& set) {
+  const std::string prefix = "topology.override.";
+  if (set.rfind(prefix, 0) != 0) return "";
+  const std::string link_class = set.substr(prefix.size(), set.find('.', prefix.size()) - prefix.size());
+  if (link_class == name_of(LinkClass::Nvlink)) return "all NVLinks of a GPU";
+  if (link_class == name_of(LinkClass::Pcie)) return "PCIe slots and their uplinks";
+  if (link_class == name_of(LinkClass::Uplink)) return "uplinks of PCIe switches";
+  if (link_class == name_of(LinkClass::Host)) return "memory and the link between sockets";
+  if (link_class == name_of(LinkClass::Nic)) {  // people know network cards by their bits
+    const auto rate = parse_quantity(set.substr(set.find('=') + 1), Unit::BytesPerSecond);
+    return rate ? format_significant(*rate * 8e-9) + " Gb/s for each network card" : "each network card";
   }
-  std::stable_sort(levers.begin(), levers.end(), [](const Lever& a, const Lever& b) { return a.gain > b.gain; });
-  return levers;
+  return "";
 }
 
 }  // namespace lockstep

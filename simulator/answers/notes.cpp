@@ -8,6 +8,14 @@
 namespace lockstep {
 namespace {
 
+// Their number per op is all that follows CUDA's version: optimizers but a for-loop, gradient clipping, and the
+// unscaling of autocast with fp16.
+bool launches_multi_tensor_kernels(const Scenario& s) {
+  const bool optimizer =
+      s.optimizer != OptimizerKind::None && s.optimizer_implementation != OptimizerImplementation::ForLoop;
+  return optimizer || s.clip_grad_norm || s.precision == Precision::AmpFp16;
+}
+
 class Notes {
  public:
   Notes(const Inputs& inputs, const std::vector<Run>& runs) : inputs_(inputs), runs_(runs), notes_(inputs.read.notes) {}
@@ -18,7 +26,7 @@ class Notes {
     overrides();
     const Scenario& s = inputs_.scenario();
     note(!s.noise.jitter, "seed", "without jitter nothing is drawn");
-    note(true, "software.cuda", "no time of this version depends on CUDA's version");
+    note(!launches_multi_tensor_kernels(s), "software.cuda", "nothing in this step launches multi-tensor kernels");
     note(true, "software.nccl", "collectives are rings with NCCL's Simple protocol whatever the version");
     const bool only_single = s.strategies == std::vector<Strategy>{Strategy::Single};
     note(only_single && s.gpus != std::vector<int>{1}, "gpus", "`strategy: single` uses one GPU");

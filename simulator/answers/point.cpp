@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/derived.h"
+#include "simulator/base/ensure.h"
 #include "simulator/costs/memory_cost.h"
 #include "simulator/engine/engine.h"
 #include "simulator/estimate/estimate.h"
@@ -100,7 +101,7 @@ std::string implementation_of(const PointInputs& inputs) {
   return "model of one GPU";
 }
 
-MemoryEstimate memory_of(const PointInputs& inputs, int rank) {
+MemoryEstimate memory_of(const PointInputs& inputs, const StepContext& context, int rank) {
   MemoryQuestion question;
   const Scenario& scenario = *inputs.scenario;
   if (inputs.strategy == Strategy::Ddp) question.role = MemoryRole::Ddp;
@@ -111,8 +112,7 @@ MemoryEstimate memory_of(const PointInputs& inputs, int rank) {
   question.gradient_as_bucket_view = scenario.ddp.gradient_as_bucket_view;
   question.replicas = inputs.strategy == Strategy::Dp ? inputs.gpus : 1;
   question.image_dtype = scenario.input.dtype;
-  const auto context = compute_context(request_of(inputs), inputs.per_gpu_batch);
-  return memory_estimate(*inputs.model, context, question, default_constants().memory);
+  return memory_estimate(*inputs.model, context.compute, question, default_constants().memory);
 }
 
 // --- ranks ---
@@ -139,16 +139,16 @@ std::string range_text(const std::string& prefix, int first, int last) {
   return first == last ? fmt::format("{}{}", prefix, first) : fmt::format("{0}{1}-{0}{2}", prefix, first, last);
 }
 
-RankStats rank_stats(const PointInputs& inputs, const RankRange& range, const Replay& replayed) {
+RankStats rank_stats(const PointInputs& inputs, const StepContext& context, const RankRange& range,
+                     const Replay& replayed) {
   RankStats stats;
-  const int per_node = inputs.topology->gpus_per_node;
   stats.ranks = range_text("", range.first, range.last);
-  stats.host = range_text("node", range.first / per_node, range.last / per_node);
+  stats.host = range_text("node", inputs.topology->node_of(range.first), inputs.topology->node_of(range.last));
   stats.step_time_s = replayed.end_s - replayed.start_s;
   stats.gpu_utilization = replayed.gpu_busy_s / stats.step_time_s;
   stats.gpu_compute_utilization = replayed.compute_busy_s / stats.step_time_s;
   stats.launch_thread_utilization = replayed.host_busy_s / stats.step_time_s;
-  const MemoryEstimate memory = memory_of(inputs, range.first);
+  const MemoryEstimate memory = memory_of(inputs, context, range.first);
   stats.memory_allocated_bytes = memory.allocated();
   stats.memory_reserved_bytes = memory.total();
   return stats;
@@ -193,22 +193,21 @@ void add_step_times(Run& run, const Shown& shown, const Scenario& scenario) {
 // Replays of more ranks than this are not made; only the critical rank is listed then.
 constexpr int kMaxListedRanks = 64;
 
-void add_ranks(Run& run, const PointInputs& inputs, const StepGraph& graph, const StepRecord& record, int step,
-               const JitterSource& jitter, const PointOptions& options) {
+void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, const StepGraph& graph,
+               const StepRecord& record, int step, const JitterSource& jitter, const PointOptions& options) {
   const auto ranges = rank_ranges(graph);
   const int critical = record.steps[static_cast<std::size_t>(step)].critical_rank;
   for (const auto& range : ranges) {
     const bool is_critical = range.simulated == critical;
     if (!is_critical && static_cast<int>(ranges.size()) > kMaxListedRanks) continue;
     const Replay replayed = replay(graph, record, range.simulated, step, jitter, is_critical && options.timeline);
-    run.ranks.push_back(rank_stats(inputs, range, replayed));
+    run.ranks.push_back(rank_stats(inputs, context, range, replayed));
     if (!is_critical) continue;
     run.breakdown_s = replayed.breakdown_s;
     run.communication_s = replayed.communication_s;
     run.hidden_communication_s = replayed.hidden_communication_s;
     run.buckets = replayed.buckets;
     run.timeline = replayed.timeline;
-    const StepContext context(request_of(inputs));
     const double cores = static_cast<double>(inputs.topology->node.host.cores) * run.nodes;
     run.cpu_utilization = host_core_seconds(inputs, context, replayed.host_busy_s) / (cores * run.step_time_s);
   }
@@ -218,7 +217,8 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepGraph& graph, cons
 
 Run predict_point(const PointInputs& inputs, const PointOptions& options) {
   const Scenario& scenario = *inputs.scenario;
-  const StepGraph graph = build_step_graph(request_of(inputs));
+  const StepContext context(request_of(inputs));
+  const StepGraph graph = build_step_graph(context);
   const StepRecord record = drive(graph, scenario, options.method);
   const JitterSource jitter = jitter_of(scenario);
   const Shown shown = shown_step(record, scenario);
@@ -235,7 +235,7 @@ Run predict_point(const PointInputs& inputs, const PointOptions& options) {
   add_step_times(run, shown, scenario);
   run.throughput = static_cast<double>(run.global_batch) / run.step_time_s;
   run.throughput_unit = inputs.model->sample_unit + "/s";
-  add_ranks(run, inputs, graph, record, shown.step, jitter, options);
+  add_ranks(run, inputs, context, graph, record, shown.step, jitter, options);
   for (auto& use : link_use(graph, record, shown.step))
     if (use.bytes > 0) run.links.push_back(std::move(use));
   if (!record.converged && !scenario.noise.jitter)
@@ -267,6 +267,7 @@ constexpr double kNoFactor = 1e-6;  // "even without kernels"; the factor itself
 }  // namespace
 
 KernelCalibration calibrate_kernels(const PointInputs& single, double measured_step_s) {
+  LOCKSTEP_ENSURE(single.strategy == Strategy::Single, "calibration on strategy {}", name_of(single.strategy));
   KernelCalibration result;
   const auto step_of_kernels = [&](double g) { return single_step_s(single, g, 0); };
   if (step_of_kernels(kNoFactor) >= measured_step_s) {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -64,6 +65,7 @@ Expected<Run> predict_point_apart(const PointInputs& inputs, const PointOptions&
   if (options.method == Method::Estimate) return predict_point(inputs, options);
   int ends[2];
   if (::pipe(ends) != 0) return failed(inputs, fmt::format("could not start: {}", std::strerror(errno)));
+  std::fflush(nullptr);  // SimGrid flushes in the child what the parent had not written yet: twice on the screen
   const pid_t child = ::fork();
   if (child < 0) {
     ::close(ends[0]);

@@ -15,6 +15,10 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+std::string counted(int count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 Run not_run(Strategy strategy, int gpus, const Topology& topology, std::string reason) {
   Run run;
   run.strategy = strategy;
@@ -133,10 +137,11 @@ std::optional<std::string> Points::why_not(Strategy strategy, int gpus) const {
   const int node = inputs_.topology.gpus_per_node;
   if (strategy == Strategy::Single) return std::nullopt;
   if (strategy == Strategy::Dp && gpus > node)
-    return fmt::format("DataParallel runs in one process: one node has {} GPU{}", node, node == 1 ? "" : "s");
+    return "DataParallel runs in one process: one node has " + counted(node, "GPU");
   if (!batch_of(gpus))
-    return fmt::format("a global batch of {} cannot be shared out evenly among {} GPUs x {} micro-steps",
-                       *inputs_.scenario().global_batch, gpus, inputs_.scenario().accumulate_steps);
+    return fmt::format("a global batch of {} cannot be shared out evenly among {} x {}",
+                       *inputs_.scenario().global_batch, counted(gpus, "GPU"),
+                       counted(inputs_.scenario().accumulate_steps, "micro-step"));
   return std::nullopt;
 }
 

@@ -82,29 +82,38 @@ class Predictor {
   Done add_run(const PointName& name, bool timeline) {
     auto run = points_.run(name.strategy, name.gpus, timeline);
     if (!run) return tl::unexpected(std::move(run.error()));
-    if (!run->not_run && options_.uncertainty) {
-      auto uncertainty = uncertainty_of(*run, points_);
-      if (!uncertainty) return tl::unexpected(std::move(uncertainty.error()));
-      run->uncertainty = *std::move(uncertainty);
-    }
+    if (options_.uncertainty && options_.uncertainty_of_all)
+      if (auto done = add_uncertainty(*run); !done) return done;
     if (options_.each_run) options_.each_run(*run);
     result_.runs.push_back(*std::move(run));
+    return {};
+  }
+
+  Done add_uncertainty(Run& run) {
+    if (run.not_run) return {};
+    auto uncertainty = uncertainty_of(run, points_);
+    if (!uncertainty) return tl::unexpected(std::move(uncertainty.error()));
+    run.uncertainty = *std::move(uncertainty);
     return {};
   }
 
   Done add_answer(int total) {
     const auto focus = focus_run(result_.runs);
     if (!focus) return {};
+    if (options_.uncertainty && !options_.uncertainty_of_all)
+      if (auto done = add_uncertainty(result_.runs[*focus]); !done) return done;
+    std::optional<BucketCapEffect> bucket_cap;
     if (options_.levers) {
       report(total, total, "levers");
       auto levers = find_levers(result_.runs[*focus], inputs_, options_.method, options_.source);
       if (!levers) return tl::unexpected(std::move(levers.error()));
-      result_.answer.levers = *std::move(levers);
+      result_.answer.levers = std::move(levers->levers);
+      bucket_cap = levers->bucket_cap;
     }
     auto single = points_.single();
     if (!single) return tl::unexpected(std::move(single.error()));
     add_notes();
-    add_sentences(result_, *single, inputs_.topology.node.gpu, points_.calibration(), options_.levers);
+    add_sentences(result_, *single, inputs_, points_.calibration(), bucket_cap, options_.levers);
     return {};
   }
 

@@ -16,6 +16,7 @@ struct PredictOptions {
   bool timeline = false;  // of each strategy's run on the most GPUs; of the single GPU when nothing else was asked
   bool levers = true;
   bool uncertainty = true;
+  bool uncertainty_of_all = true;  // else only of the run that the answer speaks of (focus_run): a few ms less
   std::function<void(int done, int total, const std::string& text)> progress;  // before each point
   std::function<void(const Run&)> each_run;  // as soon as it is known (uncertainty included)
   PointSource source;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "simulator/answers/catalogue.h"
 
@@ -16,19 +17,37 @@ constexpr double kHostBoundShare = 0.2;
 
 using Values = std::map<std::string, std::string>;
 
+constexpr std::array kComputing = {Cause::Forward, Cause::Backward, Cause::Optimizer};
+
 bool is_computing(Cause cause) {
-  return cause == Cause::Forward || cause == Cause::Backward || cause == Cause::Optimizer;
+  return std::find(kComputing.begin(), kComputing.end(), cause) != kComputing.end();
 }
 
-Values about(const Run& run) {
-  return {{"strategy", name_of(run.strategy)}, {"gpus", fmt::format("{}", run.gpus)}};
+std::string text_of(std::int64_t count) {
+  return fmt::format("{}", count);
+}
+
+double host_bound_share(const Run& run) {
+  return run.part_s(Cause::HostBound) / run.step_time_s;
+}
+
+bool is_strong(const Run& run) {
+  return run.scaling == "strong";
 }
 
 class Writer {
  public:
-  Writer(Result& result, const Run& single, const GpuType& gpu) : result_(result), single_(single), gpu_(gpu) {}
+  Writer(Result& result, const Run& single, const GpuType& gpu)
+      : result_(result), single_(single), gpu_(gpu), on_cores_(gpu.vendor == "cpu") {}
 
-  void say(const char* id, Values values) { result_.answer.sentences.push_back(make_sentence(id, std::move(values))); }
+  void say(const char* id, Values values) {
+    values["device"] = on_cores_ ? "core" : "gpu";
+    result_.answer.sentences.push_back(make_sentence(id, std::move(values)));
+  }
+
+  Values about(const Run& run) const {
+    return {{"strategy", name_of(run.strategy)}, {"gpus", text_of(run.gpus)}, {"devices", devices(run.gpus)}};
+  }
 
   void speed(const Run& run) {
     Values values = about(run);
@@ -46,40 +65,54 @@ class Writer {
   void comparison(const Run& a, const Run& b) {
     const Run& fast = a.throughput >= b.throughput ? a : b;
     const Run& slow = &fast == &a ? b : a;
-    say("comparison", {{"gpus", fmt::format("{}", a.gpus)},
-                       {"fast", name_of(fast.strategy)},
-                       {"slow", name_of(slow.strategy)},
-                       {"factor", digits(fast.throughput / slow.throughput)}});
+    Values values = about(a);
+    values["fast"] = name_of(fast.strategy);
+    values["slow"] = name_of(slow.strategy);
+    values["factor"] = digits(fast.throughput / slow.throughput);
+    say("comparison", std::move(values));
   }
 
+  // The run that is furthest below one on fewer GPUs (one GPU without a wrapper counts for every strategy).
+  void more_is_slower(Strategy strategy) {
+    const Run *slow = nullptr, *fast = nullptr;
+    double least = 1 - kWorthSaying;
+    for (const Run& more : result_.runs)
+      for (const Run& fewer : result_.runs) {
+        if (more.not_run || fewer.not_run || more.strategy != strategy || fewer.gpus >= more.gpus) continue;
+        if (fewer.strategy != strategy && fewer.strategy != Strategy::Single) continue;
+        if (more.throughput >= least * fewer.throughput) continue;
+        least = more.throughput / fewer.throughput;
+        slow = &more;
+        fast = &fewer;
+      }
+    if (slow == nullptr) return;
+    Values values = about(*slow);
+    values["plural"] = devices(2);
+    values["throughput"] = digits(slow->throughput);
+    values["unit"] = slow->throughput_unit;
+    values["fewer"] = text_of(fast->gpus);
+    values["fewer_throughput"] = digits(fast->throughput);
+    say("more_is_slower", std::move(values));
+  }
+
+  // A step that waits for the CPU says so first; then what it loses against one GPU. Slower kernels (of the slowest of
+  // ranks that differ, or with fewer samples each) come first where they are the larger loss.
   void why(const Run& run) {
-    Values values = about(run);
-    const auto loss = largest_loss(run, single_);
-    if (!loss) {
-      say("small_loss", std::move(values));
-      return;
-    }
-    values["cause"] = name_of(loss->cause);
-    values["loss_s"] = digits(loss->seconds);
-    values["step_time_s"] = digits(run.step_time_s);
-    values["share"] = digits(loss->seconds / run.step_time_s);
-    say("largest_loss", std::move(values));
-  }
-
-  // The same kernels take longer on the slowest of ranks that differ, or with fewer samples each.
-  void slower_kernels(const Run& run) {
-    double loss = 0;
-    for (const Cause cause : {Cause::Forward, Cause::Backward, Cause::Optimizer}) loss += loss_s(run, single_, cause);
+    host(run);
     const auto other = largest_loss(run, single_);
-    if (loss < kWorthSaying * run.step_time_s || (other && loss < other->seconds)) return;
-    Values values = about(run);
-    values["loss_s"] = digits(loss);
-    values["per_gpu_batch"] = fmt::format("{}", run.per_gpu_batch);
-    say(run.scaling == "strong" ? "slower_kernels_strong" : "slower_kernels_weak", std::move(values));
+    const double kernels_s = computing_loss_s(run, single_);
+    if (kernels_s >= kWorthSaying * run.step_time_s && (!other || kernels_s > other->seconds)) {
+      say(is_strong(run) ? "slower_kernels_strong" : "slower_kernels", about_loss(run, kernels_s));
+      if (other) say("next_loss", about_loss(run, *other));
+    } else if (other) {
+      say(is_strong(run) ? "largest_loss_strong" : "largest_loss", about_loss(run, *other));
+    } else {
+      say("small_loss", about(run));
+    }
   }
 
   void host(const Run& run) {
-    const double share = run.part_s(Cause::HostBound) / run.step_time_s;
+    const double share = host_bound_share(run);
     if (share < kHostBoundShare) return;
     Values values = about(run);
     values["share"] = digits(share);
@@ -91,7 +124,7 @@ class Writer {
     std::int64_t needed = 0;
     for (const RankStats& rank : run.ranks) needed = std::max(needed, rank.memory_reserved_bytes.value_or(0));
     Values values = about(run);
-    values["per_gpu_batch"] = fmt::format("{}", run.per_gpu_batch);
+    values["per_gpu_batch"] = text_of(run.per_gpu_batch);
     values["needed"] = digits(static_cast<double>(needed));
     values["memory"] = digits(gpu_.memory_bytes);
     say("does_not_fit", std::move(values));
@@ -102,10 +135,51 @@ class Writer {
     Values values = about(run);
     values["low"] = digits(run.uncertainty->low);
     values["high"] = digits(run.uncertainty->high);
-    say("uncertainty", std::move(values));
+    say(run.strategy == Strategy::Single ? "uncertainty_single" : "uncertainty", std::move(values));
+  }
+
+  void lever(const Run& focus) {
+    Values values = about(focus);
+    if (result_.answer.levers.empty()) {
+      say("no_lever", std::move(values));
+      return;
+    }
+    const Lever& best = result_.answer.levers.front();
+    values["set"] = best.set;
+    values["step_time_s"] = digits(best.step_time_s);
+    values["gain"] = digits(best.gain);
+    say("best_lever", std::move(values));
+  }
+
+  void bucket_cap(const Run& focus, const BucketCapEffect& effect) {
+    Values values = about(focus);
+    values["smallest"] = digits(static_cast<double>(effect.smallest_bytes));
+    values["largest"] = digits(static_cast<double>(effect.largest_bytes));
+    values["lowest"] = digits(effect.lowest_gain);
+    values["highest"] = digits(effect.highest_gain);
+    say("bucket_cap", std::move(values));
   }
 
  private:
+  std::string devices(int count) const {
+    const std::string one = on_cores_ ? "core" : "gpu";
+    return count == 1 ? one : one + "s";
+  }
+
+  Values about_loss(const Run& run, double loss) const {
+    Values values = about(run);
+    values["loss_s"] = digits(loss);
+    values["step_time_s"] = digits(run.step_time_s);
+    values["share"] = digits(loss / run.step_time_s);
+    values["per_gpu_batch"] = text_of(run.per_gpu_batch);
+    return values;
+  }
+  Values about_loss(const Run& run, const Loss& loss) const {
+    Values values = about_loss(run, loss.seconds);
+    values["cause"] = name_of(loss.cause);
+    return values;
+  }
+
   void superlinear(const Run& run) {
     Cause cause = Cause::Other;
     double gain = 0;
@@ -122,6 +196,7 @@ class Writer {
   Result& result_;
   const Run& single_;
   const GpuType& gpu_;
+  bool on_cores_;
 };
 
 int most_gpus(const std::vector<Run>& runs) {
@@ -131,17 +206,19 @@ int most_gpus(const std::vector<Run>& runs) {
   return most;
 }
 
-void add_lever(Writer& writer, const Result& result, const Run& focus) {
-  Values values = about(focus);
-  if (result.answer.levers.empty()) {
-    writer.say("no_lever", std::move(values));
-    return;
-  }
-  const Lever& best = result.answer.levers.front();
-  values["set"] = best.set;
-  values["step_time_s"] = digits(best.step_time_s);
-  values["gain"] = digits(best.gain);
-  writer.say("best_lever", std::move(values));
+// answer.largest_loss: where kernels lose most, the part of computing that loses most.
+std::optional<Cause> cause_of_largest_loss(const Run& run, const Run& baseline) {
+  const auto other = largest_loss(run, baseline);
+  const double kernels_s = computing_loss_s(run, baseline);
+  if (kernels_s < kWorthSaying * run.step_time_s || (other && kernels_s <= other->seconds))
+    return other ? std::optional(other->cause) : std::nullopt;
+  return *std::max_element(kComputing.begin(), kComputing.end(),
+                           [&](Cause a, Cause b) { return loss_s(run, baseline, a) < loss_s(run, baseline, b); });
+}
+
+// The bucket size is worth a word where it was asked about, or where there is more than one bucket to choose.
+bool bucket_cap_matters(const Run& focus, const BucketCapEffect& effect, const Scenario& scenario) {
+  return effect.highest_gain < kWorthSaying && (scenario.ddp.bucket_cap_bytes || focus.buckets.size() > 1);
 }
 
 }  // namespace
@@ -149,6 +226,12 @@ void add_lever(Writer& writer, const Result& result, const Run& focus) {
 double loss_s(const Run& run, const Run& baseline, Cause cause) {
   const double samples = static_cast<double>(run.global_batch) / static_cast<double>(baseline.global_batch);
   return run.part_s(cause) - baseline.part_s(cause) * samples / run.gpus;
+}
+
+double computing_loss_s(const Run& run, const Run& baseline) {
+  double loss = 0;
+  for (const Cause cause : kComputing) loss += loss_s(run, baseline, cause);
+  return loss;
 }
 
 std::optional<Loss> largest_loss(const Run& run, const Run& baseline) {
@@ -175,34 +258,37 @@ std::optional<std::size_t> focus_run(const std::vector<Run>& runs) {
   return focus;
 }
 
-void add_sentences(Result& result, const Points::Single& single, const GpuType& gpu,
-                   const KernelCalibration& calibration, bool levers_tried) {
-  const auto focus = focus_run(result.runs);
-  if (!focus) return;
-  Writer writer(result, single.run, gpu);
+void add_sentences(Result& result, const Points::Single& single, const Inputs& inputs,
+                   const KernelCalibration& calibration, const std::optional<BucketCapEffect>& bucket_cap,
+                   bool levers_tried) {
+  const auto at = focus_run(result.runs);
+  if (!at) return;
+  const Run& focus = result.runs[*at];
+  Writer writer(result, single.run, inputs.topology.node.gpu);
   std::vector<const Run*> shown;  // the strategies at the largest GPU count
   for (const Run& run : result.runs)
-    if (!run.not_run && run.gpus == result.runs[*focus].gpus &&
-        (run.strategy != Strategy::Single || &run == &result.runs[*focus]))
+    if (!run.not_run && run.gpus == focus.gpus && (run.strategy != Strategy::Single || &run == &focus))
       shown.push_back(&run);
   for (const Run* run : shown) writer.speed(*run);
   if (shown.size() == 2) writer.comparison(*shown[0], *shown[1]);
+  for (const Strategy strategy : {Strategy::Dp, Strategy::Ddp}) writer.more_is_slower(strategy);
   for (const Run* run : shown)
-    if (run->strategy != Strategy::Single) {
+    if (run->strategy == Strategy::Single)
+      writer.host(*run);
+    else
       writer.why(*run);
-      writer.slower_kernels(*run);
-    }
-  if (const auto loss = largest_loss(result.runs[*focus], single.run))
-    result.answer.largest_loss = name_of(loss->cause);
-  if (levers_tried) add_lever(writer, result, result.runs[*focus]);
-  for (const Run* run : shown) writer.host(*run);
+  if (std::any_of(shown.begin(), shown.end(), [](const Run* run) { return host_bound_share(*run) >= kHostBoundShare; }))
+    writer.say("host_bound_help", {});
+  if (const auto cause = cause_of_largest_loss(focus, single.run)) result.answer.largest_loss = name_of(*cause);
+  if (levers_tried) writer.lever(focus);
+  if (bucket_cap && bucket_cap_matters(focus, *bucket_cap, inputs.scenario())) writer.bucket_cap(focus, *bucket_cap);
   for (const Run* run : shown) writer.memory(*run);
   if (single.accumulated)
-    writer.say("baseline_accumulates", {{"global_batch", fmt::format("{}", single.run.global_batch)},
-                                        {"micro_steps", fmt::format("{}", single.run.micro_steps)}});
+    writer.say("baseline_accumulates",
+               {{"global_batch", text_of(single.run.global_batch)}, {"micro_steps", text_of(single.run.micro_steps)}});
   if (calibration.host_limits)
     writer.say("host_limits_calibration", {{"host_factor", fmt::format("{:.2g}", calibration.explaining_host_factor)}});
-  if (result.fidelity["compute"] != "calibrated") writer.uncertainty(result.runs[*focus]);
+  if (result.fidelity["compute"] != "calibrated") writer.uncertainty(focus);
   std::vector<std::string> notes;
   for (const Run& run : result.runs)
     for (const std::string& note : run.notes)

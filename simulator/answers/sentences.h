@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/answers/levers.h"
 #include "simulator/answers/points.h"
 #include "simulator/result/result.h"
 
@@ -13,6 +14,9 @@ namespace lockstep {
 // Seconds of a step that one cause takes beyond its fair share of the baseline's: weak scaling its whole part there,
 // strong scaling the GPUs' share of it (the same samples on n GPUs).
 double loss_s(const Run& run, const Run& baseline, Cause cause);
+
+// The same of forward, backward and optimizer together: kernels that are slower than the baseline's.
+double computing_loss_s(const Run& run, const Run& baseline);
 
 // The cause other than computing (forward, backward, optimizer) with the largest loss; nothing below 1 % of the step.
 struct Loss {
@@ -26,7 +30,8 @@ std::optional<Loss> largest_loss(const Run& run, const Run& baseline);
 std::optional<std::size_t> focus_run(const std::vector<Run>& runs);
 
 // Fills answer.sentences and answer.largest_loss; the runs, and answer.levers where asked for, must be there.
-void add_sentences(Result& result, const Points::Single& single, const GpuType& gpu,
-                   const KernelCalibration& calibration, bool levers_tried);
+void add_sentences(Result& result, const Points::Single& single, const Inputs& inputs,
+                   const KernelCalibration& calibration, const std::optional<BucketCapEffect>& bucket_cap,
+                   bool levers_tried);
 
 }  // namespace lockstep

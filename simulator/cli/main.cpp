@@ -9,7 +9,7 @@
 
 namespace {
 
-// Nothing is left half written (output.cpp renames), so there is nothing to tidy up.
+// Files are renamed into place when whole (output.cpp): at worst a `.part` beside one is left behind.
 extern "C" void leave_interrupted(int) {
   _exit(lockstep::kInterrupted);
 }

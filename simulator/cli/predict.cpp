@@ -49,6 +49,11 @@ PredictOptions options_for(const PredictArguments& arguments, Output& output) {
   PredictOptions options;
   options.method = arguments.estimate ? Method::Estimate : arguments.reference ? Method::Messages : Method::Simulate;
   options.timeline = !arguments.trace_file.empty();
+  // What is not shown is not worked out.
+  const Form form = arguments.common.form;
+  const bool runs_alone = form == Form::Csv || (form == Form::Text && arguments.common.quiet);
+  options.levers = options.uncertainty = !runs_alone;
+  options.uncertainty_of_all = form != Form::Text;
   if (arguments.common.form == Form::JsonLines && arguments.common.output_file.empty()) {
     options.progress = [&output](int done, int total, const std::string& text) {
       output.out << fmt::format(R"({{"type":"progress","done":{},"total":{},"text":"{}"}})", done, total, text) << '\n'

@@ -132,7 +132,7 @@ class Books {
 
   void host_work(const Item& item, double from, double until) {
     if (until > from) segments_.push_back({from, until, item.host_cause});
-    out_.host_busy_s += item.host_s;
+    if (item.host_cause != Cause::WaitForPeers) out_.host_busy_s += item.host_s;
     if (item.host_s > 0) span(Lane::Cpu, item.host_cause, item.label, until - item.host_s, until, 0);
   }
 

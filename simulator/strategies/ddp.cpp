@@ -174,7 +174,10 @@ class DdpBuilder {
     const Noise& noise = context_.scenario.noise;
     if (noise.none || noise.jitter || ranks_ == 1) return;
     const double wait = straggler_wait_seconds(context_.request.single_step_s, ranks_, context_.ddp);
-    if (wait > 0) program.kernel(0, wait, Cause::WaitForPeers, "expected wait for the slowest rank");
+    if (wait <= 0) return;
+    // On the host too: in a step that the host limits, it is hosts that differ, and an idle stream would hide the wait.
+    program.kernel(0, wait, Cause::WaitForPeers, "expected wait for the slowest rank");
+    program.host(wait, Cause::WaitForPeers, "expected wait for the slowest rank");
   }
 
   // The reducer during one backward pass.

@@ -15,24 +15,24 @@ double memory_crossings(HostMemory memory) {
 }
 
 // Links of one copy; the CPU thread that stages pageable memory is a link of its own.
-std::vector<Link> copy_links(const StepContext& context, int node, int gpu) {
-  std::vector<Link> links = host_to_device_path(context.topology, node, gpu);
-  const HostMemory memory = context.scenario.input.memory;
+std::vector<Link> copy_links(const PointRequest& request, int node, int gpu) {
+  std::vector<Link> links = host_to_device_path(*request.topology, node, gpu);
+  const HostMemory memory = request.scenario->input.memory;
   for (auto& link : links)
     if (link.link_class == LinkClass::Host) link.rate /= memory_crossings(memory);
   if (memory == HostMemory::Pageable)
-    links.push_back(
-        {fmt::format("node{}.gpu{}.staging", node, gpu), LinkClass::Host, context.input.pageable_rate, 0, 1});
+    links.push_back({fmt::format("node{}.gpu{}.staging", node, gpu), LinkClass::Host,
+                     default_constants().input.pageable_rate, 0, 1});
   return links;
 }
 
 struct Place {
   int node, gpu;
 };
-std::vector<Place> places(const StepContext& context) {
+std::vector<Place> places(const PointRequest& request) {
   std::vector<Place> result;
-  for (int rank = 0; rank < context.request.gpus; ++rank)
-    result.push_back({context.topology.node_of(rank), context.topology.gpu_in_node(rank)});
+  for (int rank = 0; rank < request.gpus; ++rank)
+    result.push_back({request.topology->node_of(rank), request.topology->gpu_in_node(rank)});
   return result;
 }
 
@@ -44,7 +44,7 @@ CopyMode copy_mode(const InputOptions& input) {
 
 std::vector<std::int32_t> host_copy_route(StepGraph& graph, const StepContext& context, int node, int gpu_in_node) {
   std::vector<std::int32_t> route;
-  for (const auto& link : copy_links(context, node, gpu_in_node)) route.push_back(add_link(graph, link));
+  for (const auto& link : copy_links(context.request, node, gpu_in_node)) route.push_back(add_link(graph, link));
   return route;
 }
 
@@ -54,17 +54,17 @@ double host_copy_fixed_s(const StepContext& context, std::int64_t bytes) {
   return faults ? static_cast<double>(bytes) * context.input.page_fault : 0;
 }
 
-FoldedCopy folded_copy(const StepContext& context) {
+FoldedCopy folded_copy(const PointRequest& request) {
   std::map<std::string, int> sharers;
-  for (const auto& place : places(context))
-    for (const auto& link : copy_links(context, place.node, place.gpu)) ++sharers[link.id];
+  for (const auto& place : places(request))
+    for (const auto& link : copy_links(request, place.node, place.gpu)) ++sharers[link.id];
   FoldedCopy folded;
   folded.alike = true;
   std::vector<std::pair<double, int>> first;
-  for (const auto& place : places(context)) {
+  for (const auto& place : places(request)) {
     std::vector<std::pair<double, int>> signature;
     double rate = std::numeric_limits<double>::infinity();
-    for (const auto& link : copy_links(context, place.node, place.gpu)) {
+    for (const auto& link : copy_links(request, place.node, place.gpu)) {
       signature.emplace_back(link.rate, sharers[link.id]);
       rate = std::min(rate, link.rate / sharers[link.id]);
     }
@@ -91,9 +91,9 @@ void add_input_copy(StepGraph& graph, StepProgram& step, ProgramBuilder& program
   const CopyMode mode = copy_mode(input);
   copy.on = mode == CopyMode::Blocking ? ArriveOn::Host : ArriveOn::Stream;
   if (folded) {
-    copy.routes = {{add_link(graph, {"host_to_device", LinkClass::Pcie, folded_copy(context).rate, 0, 1})}};
+    copy.routes = {{add_link(graph, {"host_to_device", LinkClass::Pcie, folded_copy(context.request).rate, 0, 1})}};
   } else {
-    for (const auto& place : places(context))
+    for (const auto& place : places(context.request))
       copy.routes.push_back(host_copy_route(graph, context, place.node, place.gpu));
   }
   const bool no_links = copy.routes.front().empty();  // a cpu rank has the batch where it needs it

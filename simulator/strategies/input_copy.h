@@ -26,7 +26,7 @@ struct FoldedCopy {
   bool alike = false;
   double rate = 0;
 };
-FoldedCopy folded_copy(const StepContext& context);
+FoldedCopy folded_copy(const PointRequest& request);
 
 // Adds the batch's copy of every rank (single GPU, DDP) to `program`, one meeting each.
 void add_input_copy(StepGraph& graph, StepProgram& step, ProgramBuilder& program, const StepContext& context,

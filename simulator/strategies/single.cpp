@@ -29,7 +29,11 @@ StepGraph build_single(const StepContext& context) {
 }
 
 StepGraph build_step_graph(const PointRequest& request) {
-  const StepContext context(request);
+  return build_step_graph(StepContext(request));
+}
+
+StepGraph build_step_graph(const StepContext& context) {
+  const PointRequest& request = context.request;
   switch (request.strategy) {
     case Strategy::Ddp:
       return build_ddp(context);
@@ -46,7 +50,7 @@ bool ranks_are_alike(const PointRequest& request) {
   const InputOptions& input = request.scenario->input;
   if (request.scenario->noise.jitter) return false;
   if (input.source != InputSource::Host || request.strategy == Strategy::Single) return true;
-  if (request.strategy == Strategy::Ddp) return folded_copy(StepContext(request)).alike;
+  if (request.strategy == Strategy::Ddp) return folded_copy(request).alike;
   // DataParallel's pieces cross the links of different GPUs at once.
   return input.dp_copy == DpCopy::Device0 || copy_mode(input) == CopyMode::Blocking;
 }

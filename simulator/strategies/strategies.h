@@ -11,6 +11,7 @@ StepGraph build_ddp(const StepContext& context);
 StepGraph build_dp(const StepContext& context);
 
 // The builder of request.strategy. DataParallel on one GPU calls the module directly: the graph of Single.
+StepGraph build_step_graph(const StepContext& context);
 StepGraph build_step_graph(const PointRequest& request);
 
 // True when the ranks of this point are alike, so that one may stand for all: no noise that tells them apart, the same

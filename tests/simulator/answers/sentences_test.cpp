@@ -24,6 +24,40 @@ Result answer_to(const std::string& more, const std::vector<std::string>& sets =
   return result.value_or(Result{});
 }
 
+// Sentences of runs that a test made itself; the first is the single GPU.
+Result sentences_about(std::vector<lockstep::Run> runs, const std::vector<std::string>& sets = {},
+                       const std::optional<BucketCapEffect>& bucket_cap = std::nullopt) {
+  Result result;
+  Points::Single single;
+  single.run = runs.front();
+  result.runs = std::move(runs);
+  add_sentences(result, single, inputs_of("", sets), KernelCalibration{}, bucket_cap, false);
+  return result;
+}
+
+lockstep::Run run_with(Strategy strategy, int gpus, const std::map<Cause, double>& parts) {
+  lockstep::Run run;
+  run.strategy = strategy;
+  run.gpus = run.world_size = gpus;
+  run.per_gpu_batch = 100;
+  run.global_batch = 100 * gpus;
+  run.scaling = "weak";
+  run.throughput_unit = "images/s";
+  for (const auto& [cause, seconds] : parts) {
+    run.breakdown_s[static_cast<std::size_t>(cause)] = seconds;
+    run.step_time_s += seconds;
+  }
+  run.throughput = static_cast<double>(run.global_batch) / run.step_time_s;
+  return run;
+}
+
+// Ids in their order, without the notes.
+std::vector<std::string> ids_of(const Result& result) {
+  std::vector<std::string> ids;
+  for (const Sentence& sentence : result.answer.sentences) ids.push_back(sentence.id);
+  return ids;
+}
+
 const Sentence* find(const Result& result, const std::string& id, const std::string& strategy = "") {
   for (const Sentence& sentence : result.answer.sentences) {
     const auto about = sentence.values.find("strategy");
@@ -102,9 +136,95 @@ TEST(Sentences, an_accumulating_baseline_is_said) {
   EXPECT_EQ(sentence->values.at("micro_steps"), "4");
 }
 
-TEST(Sentences, a_host_bound_step_is_said) {
+TEST(Sentences, a_host_bound_step_is_said_before_what_it_loses) {
   EXPECT_NE(find(answer_to("batch: {per_gpu: 10}\ngpus: 1\n"), "host_bound"), nullptr);
   EXPECT_EQ(find(answer_to(""), "host_bound"), nullptr);
+  const Result result = sentences_about(
+      {run_with(Strategy::Single, 1, {{Cause::Forward, 0.004}, {Cause::HostBound, 0.006}}),
+       run_with(Strategy::Ddp, 8, {{Cause::Forward, 0.004}, {Cause::HostBound, 0.006}, {Cause::BucketCopies, 0.002}})});
+  EXPECT_EQ(ids_of(result), (std::vector<std::string>{"speedup", "host_bound", "largest_loss", "host_bound_help"}));
+  EXPECT_EQ(result.answer.sentences[2].text,
+            "Compared with one GPU, DDP loses most to copying gradients into and out of buckets: 2 ms more in a step "
+            "of 12 ms (16.7 %).");
+}
+
+TEST(Sentences, slower_kernels_come_first_where_they_lose_most) {
+  const auto one = run_with(Strategy::Single, 1, {{Cause::Forward, 0.03}, {Cause::Backward, 0.06}});
+  const auto slow =
+      run_with(Strategy::Ddp, 8, {{Cause::Forward, 0.032}, {Cause::Backward, 0.065}, {Cause::BucketCopies, 0.003}});
+  const Result result = sentences_about({one, slow});
+  EXPECT_EQ(ids_of(result), (std::vector<std::string>{"speedup", "slower_kernels", "next_loss"}));
+  EXPECT_THAT(result.answer.sentences[1].text, ::testing::HasSubstr("7 ms more in a step of 100 ms (7 %)"));
+  EXPECT_EQ(result.answer.sentences[2].text, "Next comes copying gradients into and out of buckets: 3 ms (3 %).");
+  EXPECT_EQ(result.answer.largest_loss, "backward");
+}
+
+TEST(Sentences, more_gpus_that_are_slower_are_said) {
+  const auto ddp = [](int gpus, double step_s) { return run_with(Strategy::Ddp, gpus, {{Cause::Forward, step_s}}); };
+  const auto one = run_with(Strategy::Single, 1, {{Cause::Forward, 0.1}});
+  const Result result = sentences_about({one, ddp(2, 0.1), ddp(4, 0.1), ddp(8, 0.4)});
+  const Sentence* sentence = find(result, "more_is_slower");
+  ASSERT_NE(sentence, nullptr);
+  EXPECT_EQ(sentence->text, "More GPUs are slower: DDP on 8 trains 2000 images/s, less than the 4000 on 4.");
+  EXPECT_EQ(find(sentences_about({one, ddp(2, 0.1), ddp(4, 0.199)}), "more_is_slower"), nullptr);
+  // One GPU without a wrapper counts as well.
+  EXPECT_EQ(find(sentences_about({one, ddp(2, 0.25)}), "more_is_slower")->values.at("fewer"), "1");
+}
+
+TEST(Sentences, bucket_sizes_that_do_not_matter_are_said_where_there_is_a_choice) {
+  const auto one = run_with(Strategy::Single, 1, {{Cause::Forward, 0.1}});
+  auto ddp = run_with(Strategy::Ddp, 8, {{Cause::Forward, 0.1}, {Cause::ExposedCommunication, 0.01}});
+  const BucketCapEffect none{1 << 20, 100 << 20, -0.05, 0.002}, some{1 << 20, 100 << 20, -0.05, 0.02};
+  EXPECT_EQ(find(sentences_about({one, ddp}, {}, none), "bucket_cap"), nullptr);  // one bucket, no cap given
+  EXPECT_NE(find(sentences_about({one, ddp}, {"ddp.bucket_cap=50MiB"}, none), "bucket_cap"), nullptr);
+  ddp.buckets.resize(3);
+  const Result result = sentences_about({one, ddp}, {}, none);
+  ASSERT_NE(find(result, "bucket_cap"), nullptr);
+  EXPECT_THAT(find(result, "bucket_cap")->text,
+              ::testing::HasSubstr("from 1 MiB to 100 MiB changes the throughput by -5 % to +0.2 %"));
+  EXPECT_EQ(find(sentences_about({one, ddp}, {}, some), "bucket_cap"), nullptr);
+}
+
+TEST(Sentences, one_gpu_is_spoken_of_in_the_singular) {
+  const Result result = answer_to("gpus: 1\nstrategy: single\n");
+  for (const Sentence& sentence : result.answer.sentences) {
+    EXPECT_THAT(sentence.text, ::testing::Not(::testing::HasSubstr("1 GPUs")));
+    EXPECT_THAT(sentence.text, ::testing::Not(::testing::HasSubstr("a single GPU on")));
+  }
+  EXPECT_NE(find(result, "uncertainty_single"), nullptr);
+}
+
+TEST(Sentences, on_cpu_cores_nothing_is_said_of_gpus) {
+  const std::map<Cause, double> parts = {{Cause::Forward, 0.004}, {Cause::HostBound, 0.006}};
+  std::vector<lockstep::Run> runs = {run_with(Strategy::Single, 1, parts)};
+  for (const Cause cause : kCauses) {
+    auto more = parts;
+    more[cause] += 0.01;
+    runs.resize(1);
+    runs.push_back(run_with(Strategy::Dp, 4, more));
+    runs.push_back(run_with(Strategy::Ddp, 4, more));
+    const Result result = sentences_about(runs, {"topology=cpu-host"});
+    EXPECT_NE(find(result, "host_bound_help"), nullptr);
+    for (const Sentence& sentence : result.answer.sentences)
+      EXPECT_THAT(sentence.text, ::testing::Not(::testing::HasSubstr("GPU"))) << sentence.id;
+  }
+  const Result predicted = answer_to("topology: cpu-host\ninput: {source: host}\nbatch: {per_gpu: 10}\ngpus: [1, 8]\n");
+  for (const Sentence& sentence : predicted.answer.sentences)
+    EXPECT_THAT(sentence.text, ::testing::Not(::testing::HasSubstr("GPU"))) << sentence.id;
+}
+
+TEST(Sentences, cuda_is_said_to_have_no_effect_only_where_it_has_none) {
+  const auto notes = [](const std::string& more) {
+    std::string all;
+    for (const Sentence& sentence : answer_to("software: {cuda: \"12.1\"}\n" + more).answer.sentences)
+      if (sentence.id == "note") all += sentence.text + '\n';
+    return all;
+  };
+  const auto no_effect = ::testing::HasSubstr("`software.cuda` has no effect");
+  EXPECT_THAT(notes(""), ::testing::Not(no_effect));
+  EXPECT_THAT(notes("optimizer: {implementation: for-loop}\n"), no_effect);
+  EXPECT_THAT(notes("optimizer: {name: none}\n"), no_effect);
+  EXPECT_THAT(notes("optimizer: {name: none}\nprecision: amp-fp16\n"), ::testing::Not(no_effect));
 }
 
 TEST(Sentences, doubt_is_said_unless_calibrated) {
@@ -123,7 +243,8 @@ TEST(Sentences, settings_without_effect_are_said_with_the_reason) {
 }
 
 TEST(Catalogue, every_placeholder_is_a_value_of_a_known_kind) {
-  const std::set<std::string> kinds = {"", "time", "factor", "percent", "signed_percent", "count", "bytes", "words"};
+  const std::set<std::string> kinds = {"",       "time",  "factor", "percent", "signed_percent",
+                                       "effect", "count", "bytes",  "words"};
   for (const std::string& id : sentence_ids())
     for (const auto& [name, kind] : placeholders_of(id)) {
       EXPECT_FALSE(name.empty()) << id;
@@ -134,6 +255,7 @@ TEST(Catalogue, every_placeholder_is_a_value_of_a_known_kind) {
 TEST(Catalogue, every_cause_has_words) {
   for (const Cause cause : kCauses)
     EXPECT_FALSE(make_sentence("largest_loss", {{"strategy", "ddp"},
+                                                {"device", "gpu"},
                                                 {"cause", name_of(cause)},
                                                 {"loss_s", "0.01"},
                                                 {"step_time_s", "0.1"},

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "simulator/base/format.h"
@@ -79,11 +80,26 @@ TEST(PredictText, no_line_is_wider_than_a_page_in_any_shipped_scenario) {
   }
 }
 
+TEST(PredictJson, no_part_of_a_step_is_a_rounding_error) {
+  for (const char* method : {"--estimate", "--json"}) {
+    const json document = json::parse(lockstep_in_process({"predict", "-", "--json", method}, small_scenario()).out);
+    for (const json& run : document["runs"])
+      for (const auto& [cause, seconds] : run["breakdown_s"].items()) EXPECT_GT(seconds.get<double>(), 1e-12) << cause;
+  }
+}
+
 TEST(PredictText, names_what_is_predicted) {
   const std::string text = lockstep_in_process({"predict", "-"}, small_scenario()).out;
   EXPECT_THAT(text, HasSubstr("Predicted: resnet18 (image 64) on dgx-a100-80gb, fp32, 32 images per GPU"));
   EXPECT_THAT(lockstep_in_process({"predict", "-", "--estimate"}, small_scenario()).out,
               HasSubstr("Estimated: resnet18"));
+}
+
+TEST(PredictText, a_model_file_is_called_by_its_name) {
+  const std::string path = ::testing::TempDir() + "predict_text_model.json";
+  std::ofstream(path) << lockstep_in_process({"show", "model", "resnet18", "--json"}).out;
+  const std::string scenario = "model: " + path + "\nbatch: {per_gpu: 32}\ntopology: dgx-a100-80gb\ngpus: 1\n";
+  EXPECT_THAT(lockstep_in_process({"predict", "-"}, scenario).out, HasSubstr("Predicted: resnet18 on dgx"));
 }
 
 TEST(PredictText, headers_are_bold_on_a_terminal_only) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,9 +91,14 @@ TEST_F(Program, an_interrupt_leaves_with_130) {
     _exit(127);
   }
   close(input[0]);
-  // It reads standard input until the end that never comes; ask it to stop once it has had time to start.
+  // It reads standard input until the end that never comes: once it has taken this line, it is past its start.
+  ASSERT_EQ(write(input[1], "seed: 1\n", 8), 8);
+  int unread = 8;
+  while (unread > 0) {
+    ASSERT_EQ(ioctl(input[1], FIONREAD, &unread), 0);
+    usleep(1000);
+  }
   int status = 0;
-  usleep(300'000);
   ASSERT_EQ(kill(child, SIGINT), 0);
   ASSERT_EQ(waitpid(child, &status, 0), child);
   close(input[1]);
