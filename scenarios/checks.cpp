@@ -178,10 +178,21 @@ void complete_and_check(Scenario& scenario, Reading& reading) {
   checks.calibration();
 }
 
+bool given_otherwise_than_default(const Scenario& scenario, const Reading& reading, const std::string& key) {
+  if (!reading.given(key)) return false;
+  const auto value_in = [&key](const Scenario& s) {
+    for (const ResolvedField& field : scenario_fields().resolved(s, Reading{}))
+      if (field.key == key) return field.yaml;
+    return std::string();
+  };
+  return value_in(scenario) != value_in(Scenario{});
+}
+
 std::vector<std::string> keys_without_effect(const Scenario& s, const Reading& reading) {
   std::vector<std::string> notes;
   const auto note = [&](bool idle, const std::string& key, const char* why) {
-    if (idle && reading.given(key)) notes.push_back(fmt::format("`{}` has no effect: {}", key, why));
+    if (idle && given_otherwise_than_default(s, reading, key))
+      notes.push_back(fmt::format("`{}` has no effect: {}", key, why));
   };
   const auto uses = [&](Strategy one) {
     return std::find(s.strategies.begin(), s.strategies.end(), one) != s.strategies.end();

@@ -14,6 +14,9 @@ namespace lockstep {
 void complete_and_check(Scenario& scenario, Reading& reading);
 
 // One sentence for each given key that cannot change the answer.
+// True for a key that the file or --set gives another value than its default: worth a word when it has no effect.
+bool given_otherwise_than_default(const Scenario& scenario, const Reading& reading, const std::string& key);
+
 std::vector<std::string> keys_without_effect(const Scenario& scenario, const Reading& reading);
 
 }  // namespace lockstep

@@ -210,7 +210,7 @@ void add_ddp(Table& t) {
   t.later("ddp.compile_optimizer", "DDPOptimizer of torch.compile");
   t.later("ddp.join", "Join for uneven inputs");
   t.later("ddp.high_priority_stream", "NCCL's stream with high priority");
-  t.integer("accumulate.steps", &Scenario::accumulate_steps).range(1, 1e6).doc("Micro-steps per optimizer step");
+  t.integer("accumulate.steps", &Scenario::accumulate_steps).range(1, 1000).doc("Micro-steps per optimizer step");
   t.flag("accumulate.no_sync", &Scenario::accumulate_no_sync)
       .doc("DDP skips the all-reduce on all but the last micro-step");
 }
@@ -360,9 +360,14 @@ bool is_model_path(const std::string& name) {
 }
 
 const ZooEntry* find_zoo_entry(const std::string& name) {
-  const std::string wanted = canonical_name(name);
+  // ResNet_50 is resnet50, wide_resnet50_2 wide-resnet50-2.
+  const auto letters = [](const std::string& text) {
+    std::string bare = canonical_name(text);
+    bare.erase(std::remove(bare.begin(), bare.end(), '-'), bare.end());
+    return bare;
+  };
   for (const ZooEntry& entry : zoo())
-    if (canonical_name(entry.name) == wanted) return &entry;
+    if (letters(entry.name) == letters(name)) return &entry;
   return nullptr;
 }
 

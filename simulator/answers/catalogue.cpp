@@ -77,6 +77,9 @@ const std::map<std::string, std::string>& english() {
        "calibrate.single_gpu cannot be matched: the CPU alone takes longer than the measured "
        "step, so kernel times stay as they are; a host factor of {host_factor} would explain "
        "the measurement."},
+      {"impossible_calibration",
+       "calibrate.single_gpu cannot be matched: no kernel and no host is as fast as that, so kernel times stay as they "
+       "are; is the number right?"},
       {"note", "{text}"},
       // Phrases.
       {"gpu", "GPU"},

@@ -180,8 +180,7 @@ class Search {
     const double gain = faster->not_run ? estimated : faster->throughput / run_.throughput - 1;
     note_bucket_cap(candidate, gain);
     if (faster->not_run || gain < kLeastGain) return {};
-    const bool fitted = fits_memory(run_, inputs_.topology.node.gpu).value_or(true);
-    if (fitted && !fits_memory(*faster, changed->topology.node.gpu).value_or(true)) return {};
+    if (!fits_memory(*faster, changed->topology.node.gpu).value_or(true)) return {};
     found_.levers.push_back({candidate.set, faster->step_time_s, gain});
     return {};
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "scenarios/checks.h"
+
 namespace lockstep {
 namespace {
 
@@ -15,6 +17,9 @@ bool launches_multi_tensor_kernels(const Scenario& s) {
       s.optimizer != OptimizerKind::None && s.optimizer_implementation != OptimizerImplementation::ForLoop;
   return optimizer || s.clip_grad_norm || s.precision == Precision::AmpFp16;
 }
+
+// From here on the steps of a ring, which grow with the ranks, weigh more than its bytes at default bucket sizes.
+constexpr int kManyNodes = 8;
 
 class Notes {
  public:
@@ -37,7 +42,8 @@ class Notes {
 
  private:
   void note(bool idle, const std::string& key, const std::string& why) {
-    if (idle && inputs_.read.reading.given(key)) notes_.push_back(fmt::format("`{}` has no effect: {}", key, why));
+    if (idle && given_otherwise_than_default(inputs_.scenario(), inputs_.read.reading, key))
+      notes_.push_back(fmt::format("`{}` has no effect: {}", key, why));
   }
 
   void precision() {
@@ -54,6 +60,12 @@ class Notes {
     const bool several =
         std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return !r.not_run && r.nodes > 1; });
     note(!several, "topology.fabric", "no run uses more than one node");
+    const bool many =
+        std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return !r.not_run && r.nodes >= kManyNodes; });
+    if (many)
+      notes_.push_back(
+          "Only rings are modelled: over many nodes NCCL takes trees for short messages, and all-reduce is faster than "
+          "predicted here.");
   }
 
   // An override of links that no run uses.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "simulator/answers/catalogue.h"
 
@@ -258,6 +259,9 @@ std::optional<std::size_t> focus_run(const std::vector<Run>& runs) {
   return focus;
 }
 
+// The least host factor that a scenario takes.
+constexpr double kLeastHostFactor = 0.01;
+
 void add_sentences(Result& result, const Points::Single& single, const Inputs& inputs,
                    const KernelCalibration& calibration, const std::optional<BucketCapEffect>& bucket_cap,
                    bool levers_tried) {
@@ -282,12 +286,18 @@ void add_sentences(Result& result, const Points::Single& single, const Inputs& i
   if (const auto cause = cause_of_largest_loss(focus, single.run)) result.answer.largest_loss = name_of(*cause);
   if (levers_tried) writer.lever(focus);
   if (bucket_cap && bucket_cap_matters(focus, *bucket_cap, inputs.scenario())) writer.bucket_cap(focus, *bucket_cap);
-  for (const Run* run : shown) writer.memory(*run);
+  std::set<std::pair<Strategy, std::int64_t>> told;  // rows with the same batch per GPU need the same
+  for (const Run& run : result.runs)
+    if (!run.not_run && (run.strategy != Strategy::Single || &run == &focus) &&
+        told.insert({run.strategy, run.per_gpu_batch}).second)
+      writer.memory(run);
   if (single.accumulated)
     writer.say("baseline_accumulates",
                {{"global_batch", text_of(single.run.global_batch)}, {"micro_steps", text_of(single.run.micro_steps)}});
-  if (calibration.host_limits)
+  if (calibration.host_limits && calibration.explaining_host_factor >= kLeastHostFactor)
     writer.say("host_limits_calibration", {{"host_factor", fmt::format("{:.2g}", calibration.explaining_host_factor)}});
+  else if (calibration.host_limits)
+    writer.say("impossible_calibration", {});
   if (result.fidelity["compute"] != "calibrated") writer.uncertainty(focus);
   std::vector<std::string> notes;
   for (const Run& run : result.runs)

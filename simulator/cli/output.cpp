@@ -77,7 +77,11 @@ bool write_result(const std::string& text, const CommonArguments& common, Output
   error.kind = ErrorKind::Io;
   error.file = common.output_file;
   error.message = fmt::format("the result cannot be written: {}", reason);
-  output.err << "lockstep: " << to_text(error) << '\n';
+  // Standard output is still there for programs when it is a file that cannot be written.
+  if (common.form == Form::Json && !common.output_file.empty())
+    output.out << errors_to_json({error}) << std::flush;
+  else
+    output.err << "lockstep: " << to_text(error) << '\n';
   return false;
 }
 

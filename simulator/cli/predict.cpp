@@ -91,6 +91,7 @@ bool write_trace(const PredictArguments& arguments, const Result& result, Output
   for (const Run& run : result.runs) runs.push_back(&run);
   CommonArguments to_file;
   to_file.output_file = arguments.trace_file;
+  to_file.form = arguments.common.form;
   if (!write_result(chrome_trace(runs, result), to_file, output)) return false;
   if (!arguments.common.quiet && arguments.common.form == Form::Text)
     output.err << "Trace in " << arguments.trace_file << " (open it at ui.perfetto.dev)\n";

@@ -101,6 +101,13 @@ class PredictionTable {
     const auto apart = causes_that_fit({{Cause::Forward}, {Cause::Backward}});
     if (largest_rest(apart) <= kRestShare) return table_with(apart);
     const auto together = causes_that_fit({computing()});
+    if (largest_rest(together) <= kRestShare) return table_with(together);
+    // The whole run says what an epoch says; a cause says more.
+    PredictionTable narrower(result_, on_cores_);
+    narrower.epochs_ = false;
+    const auto without_epochs = narrower.causes_that_fit({computing()});
+    if (largest_rest(without_epochs) < std::min(largest_rest(together), largest_rest(apart)))
+      return narrower.table_with(without_epochs);
     return table_with(largest_rest(together) < largest_rest(apart) ? together : apart);
   }
 
@@ -124,8 +131,9 @@ class PredictionTable {
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.epoch_time_s.has_value(); })) {
       const TimeUnit epoch = unit_for(largest(runs, [](const Run& r) { return r.epoch_time_s.value_or(0); }));
       const TimeUnit total = unit_for(largest(runs, [](const Run& r) { return r.total_time_s.value_or(0); }));
-      columns.push_back(
-          {"epoch", epoch.name, [=](const Run& r) { return time_cell(r.epoch_time_s.value_or(0), epoch); }});
+      if (epochs_)
+        columns.push_back(
+            {"epoch", epoch.name, [=](const Run& r) { return time_cell(r.epoch_time_s.value_or(0), epoch); }});
       columns.push_back(
           {"total", total.name, [=](const Run& r) { return time_cell(r.total_time_s.value_or(0), total); }});
     }
@@ -227,6 +235,7 @@ class PredictionTable {
 
   const Result& result_;
   bool on_cores_;
+  bool epochs_ = true;  // a column for the time of one epoch
 };
 
 }  // namespace

@@ -120,10 +120,29 @@ std::string details(const ClaimResult& result, const ClaimsFile& file, const Out
   return text;
 }
 
+// Supported claims about numbers: at the default setting, which is tried first, and only at other settings.
+std::pair<int, int> numbers_supported(const ClaimsResult& result) {
+  int at_default = 0, elsewhere = 0;
+  for (const ClaimResult& one : result.results) {
+    const bool number = std::any_of(one.readings.begin(), one.readings.end(),
+                                    [](const ReadingResult& reading) { return !reading.predictions.empty(); });
+    if (one.verdict != Verdict::Supported || !number || one.tried.empty()) continue;
+    const bool first = std::find(one.agreeing.begin(), one.agreeing.end(), one.tried.front()) != one.agreeing.end();
+    ++(first ? at_default : elsewhere);
+  }
+  return {at_default, elsewhere};
+}
+
 std::string summary_text(const ClaimsResult& result) {
   std::string text =
       fmt::format("\n{} supported, {} contradicted, {} not checkable.\n", result.count(Verdict::Supported),
                   result.count(Verdict::Contradicted), result.count(Verdict::NotCheckable));
+  const auto [at_default, elsewhere] = numbers_supported(result);
+  text += wrapped(fmt::format("Of the numbers supported, {} hold at the default setting and {} only at others: read how "
+                              "many settings agree.",
+                              at_default, elsewhere),
+                  kColumns, 0) +
+          '\n';
   if (result.comparable > 0 && result.best_setting)
     text += wrapped(fmt::format("No setting agrees with more than {} of the {} numbers that were tried at all of them; "
                                 "{} does ({}).",

@@ -44,7 +44,7 @@ TEST(CommandLine, wrong_ones_say_what_is_wrong_and_what_to_try) {
       {{"predict", "strong-scaling", "--set", "batch.global"}, "--set"},
       {{"list", "modells"}, "did you mean `models`?"},
       {{"show", "thing", "x"}, "scenario, model, topology"},
-      {{"show", "model", "resnet-50"}, "there is no model `resnet-50`"},
+      {{"show", "model", "resnet-51"}, "there is no model `resnet-51`"},
       {{"show", "topology", "dgx-a100"}, "dgx-a100"},
       {{"show", "topology", "dgx-a100-80gb", "--json"}, "shown as text"},
       {{"validate", "claims", "--fail-above", "much"}, "--fail-above"},
