@@ -81,7 +81,8 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->required();
   predict.add_option("--trace", raw.predict.trace_file, "Write a Chrome trace of one step (for ui.perfetto.dev)")
       ->type_name("FILE");
-  predict.add_flag("--estimate", raw.predict.estimate, "Each transfer alone on its share of the links: faster, and the twin of the simulation");
+  predict.add_flag("--estimate", raw.predict.estimate,
+                   "Each transfer alone on its share of the links: faster, and the twin of the simulation");
   predict.add_flag("--reference", raw.predict.reference, "Collectives message by message (up to 64 GPUs)");
 
   CLI::App& list = add_command(app, "list", raw);

@@ -138,11 +138,12 @@ std::string summary_text(const ClaimsResult& result) {
       fmt::format("\n{} supported, {} contradicted, {} not checkable.\n", result.count(Verdict::Supported),
                   result.count(Verdict::Contradicted), result.count(Verdict::NotCheckable));
   const auto [at_default, elsewhere] = numbers_supported(result);
-  text += wrapped(fmt::format("Of the numbers supported, {} hold at the default setting and {} only at others: read how "
-                              "many settings agree.",
-                              at_default, elsewhere),
-                  kColumns, 0) +
-          '\n';
+  text +=
+      wrapped(fmt::format("Of the numbers supported, {} hold at the default setting and {} only at others: read how "
+                          "many settings agree.",
+                          at_default, elsewhere),
+              kColumns, 0) +
+      '\n';
   if (result.comparable > 0 && result.best_setting)
     text += wrapped(fmt::format("No setting agrees with more than {} of the {} numbers that were tried at all of them; "
                                 "{} does ({}).",

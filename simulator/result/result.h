@@ -131,7 +131,8 @@ struct Run {
   std::optional<Baseline> baseline;
   std::array<double, kCauseCount> breakdown_s{};
   double hidden_communication_s = 0;
-  double communication_s = 0;  // sum of transfer_s of the gradient collectives on the communication stream (not in the JSON)
+  double communication_s =
+      0;  // sum of transfer_s of the gradient collectives on the communication stream (not in the JSON)
   std::vector<BucketTimes> buckets;
   std::vector<RankStats> ranks;
   std::vector<LinkUse> links;

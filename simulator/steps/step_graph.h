@@ -98,8 +98,8 @@ struct StepGraph {
 };
 
 // The host may run so many kernel launches ahead of the GPU; the limit is looked at at every kQueueCheck-th launch.
-// Source: the commonly observed depth of the CUDA launch queue, 512 to 1100, not documented by NVIDIA; the stride changes
-// a step by less than 1e-9.
+// Source: the commonly observed depth of the CUDA launch queue, 512 to 1100, not documented by NVIDIA; the stride
+// changes a step by less than 1e-9.
 inline constexpr int kQueueDepth = 1000;
 inline constexpr int kQueueCheck = 8;
 

@@ -66,7 +66,7 @@ TEST(PredictText, the_causes_of_a_row_add_up_to_its_step) {
   for (const char* strategy : {"dp", "ddp"}) {
     const auto row = row_of(text, strategy, "4");
     const std::size_t epochs = text.find("epoch") == std::string::npos ? 1 : 2;  // columns: epoch, total
-    double sum = 0;  // between efficiency and those
+    double sum = 0;                                                              // between efficiency and those
     for (std::size_t i = 6; i + epochs < row.size(); ++i) sum += row[i] == "-" ? 0 : std::stod(row[i]);
     EXPECT_NEAR(sum, std::stod(row[2]), 0.01 * std::stod(row[2])) << strategy;
   }

@@ -133,7 +133,7 @@ TEST(AnyRing, KeepsTheLowerBoundAndGrowsWithBytesAndRanks) {
         for (const Link& link : ring.links)
           EXPECT_GE(seconds, least * link.share / link.rate) << machine.node << " " << gpus << " " << link.id;
         EXPECT_GT(all_reduce_us(ring, bytes + kMiB) * kUs, seconds);
-// Up to a whole node not: two or four V100 of the mesh have fewer rings than eight.
+        // Up to a whole node not: two or four V100 of the mesh have fewer rings than eight.
         if (gpus > 8) {
           EXPECT_GE(seconds, before) << machine.node << " " << gpus;
         }

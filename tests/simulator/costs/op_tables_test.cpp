@@ -1,5 +1,5 @@
-// Errors on open op tables: the model must do about as well as docs/cost-models.md says, and better than the null predictor beside
-// it (one constant share of the peak and of the DRAM rate, chosen with the table in hand).
+// Errors on open op tables: the model must do about as well as docs/cost-models.md says, and better than the null
+// predictor beside it (one constant share of the peak and of the DRAM rate, chosen with the table in hand).
 //
 // The tables time an op between two events on the host, so that each time contains an overhead that no step has. It is
 // taken as a constant of each table, in seconds below.
