@@ -23,13 +23,14 @@ struct PointInputs {
   int gpus = 1;
   std::int64_t per_gpu_batch = 1;  // micro-batch of one GPU
   int micro_steps = 1;
-  double kernel_factor = 1;        // g of calibrate.single_gpu
-  double single_step_s = 0;        // step of one GPU without wrapper at the same per-GPU batch; sets the expected wait
+  double kernel_factor = 1;  // g of calibrate.single_gpu
+  double single_step_s = 0;  // step of one GPU without wrapper at the same per-GPU batch; sets the expected wait
 };
 
 struct PointOptions {
   Method method = Method::Simulate;
   bool timeline = false;
+  bool parts = false;  // Run::parts
 };
 
 // Simulates in this process: at most once per process with Method::Simulate, if the result is to have one value.
@@ -42,8 +43,8 @@ Expected<Run> predict_point_apart(const PointInputs& inputs, const PointOptions&
 // The factor on kernel times that makes the single-GPU step equal the calibration; 1 when the host alone takes longer.
 struct KernelCalibration {
   double factor = 1;
-  bool host_limits = false;          // no factor can match: the host alone is slower than the measurement
-  double explaining_host_factor = 0; // the host factor that would explain it, when host_limits
+  bool host_limits = false;           // no factor can match: the host alone is slower than the measurement
+  double explaining_host_factor = 0;  // the host factor that would explain it, when host_limits
 };
 KernelCalibration calibrate_kernels(const PointInputs& single, double measured_step_s);
 

@@ -42,6 +42,14 @@ struct ValidateArguments {
 };
 int run_validate(const ValidateArguments& arguments, Output& output);
 
+// lockstep explain FILE
+struct ExplainArguments {
+  CommonArguments common;
+  std::string file;
+  bool estimate = false;
+};
+int run_explain(const ExplainArguments& arguments, Output& output);
+
 // A command that a later version brings: says so. Exit code 1.
 int refuse_later(const std::string& command, Form form, Output& output);
 

@@ -48,6 +48,7 @@ struct Raw {
   ListArguments list;
   ShowArguments show;
   ValidateArguments validate;
+  ExplainArguments explain;
   std::string help_topic;
 };
 
@@ -83,6 +84,12 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("FILE");
   predict.add_flag("--estimate", raw.predict.estimate, "Without contention: faster, and the check of the simulation");
   predict.add_flag("--reference", raw.predict.reference, "Collectives message by message (up to 64 GPUs)");
+
+  CLI::App& explain = add_command(app, "explain", raw);
+  explain
+      .add_option("FILE", raw.explain.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+      ->required();
+  explain.add_flag("--estimate", raw.explain.estimate, "Without contention: faster");
 
   CLI::App& list = add_command(app, "list", raw);
   list.add_option("KIND", raw.list.kind, "models, topologies, fabrics, gpus or scenarios")->required();
@@ -141,6 +148,11 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     PredictArguments arguments = raw.predict;
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_predict(arguments, output); };
+  }
+  if (name == "explain") {
+    ExplainArguments arguments = raw.explain;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_explain(arguments, output); };
   }
   if (name == "list") {
     ListArguments arguments = raw.list;
@@ -241,7 +253,7 @@ std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vect
   const auto app = make_app(raw);
   if (words.empty())
     return WrongCommandLine{{on_command_line(ErrorKind::Missing, "a command is missing", "",
-                                             "predict, list, show, validate, help", "lockstep --help")},
+                                             "predict, explain, list, show, validate, help", "lockstep --help")},
                             form};
   return parse(*app, raw, std::move(words));
 }
