@@ -125,6 +125,25 @@ const std::map<std::string, std::string>& english() {
       {"difference_buffers", "broadcasting buffers"},
       {"difference_computing", "kernels at full speed"},
       {"difference_other", "anything else"},
+      // Solved for one key.
+      {"solve_at_least",
+       "{strategy:words} on {on}{devices:words} reaches {goal} from {key} = {value} on (it crosses between {low} and "
+       "{high}; at {present}: {now})."},
+      {"solve_at_most",
+       "{strategy:words} on {on}{devices:words} reaches {goal} up to {key} = {value} (it crosses between {low} and "
+       "{high}; at {present}: {now})."},
+      {"solve_none",
+       "No value of {key} from {from} to {to} gives {strategy:words} on {on}{devices:words} {goal}: the best is {best} "
+       "at {value}, where most is lost to {cause:words}, {loss_s:time} of a step."},
+      {"solve_none_computing",
+       "No value of {key} from {from} to {to} gives {strategy:words} on {on}{devices:words} {goal}: the best is {best} "
+       "at {value}, where hardly anything but one {device:words}'s own step is left."},
+      {"solve_always",
+       "Every value of {key} tried, {from} to {to}, gives {strategy:words} on {on}{devices:words} at least {goal}: "
+       "there "
+       "is no break-even."},
+      {"solve_not_monotonic",
+       "The answer does not rise or fall all the way with {key}: of the values tried, {ranges} reach it."},
       // Phrases.
       {"gpu", "GPU"},
       {"gpus", "GPUs"},

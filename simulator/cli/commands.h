@@ -50,6 +50,14 @@ struct ExplainArguments {
 };
 int run_explain(const ExplainArguments& arguments, Output& output);
 
+// lockstep solve FILE --for KEY --given GOAL=VALUE
+struct SolveArguments {
+  CommonArguments common;
+  std::string file, key, given;
+  bool estimate = false;
+};
+int run_solve(const SolveArguments& arguments, Output& output);
+
 // A command that a later version brings: says so. Exit code 1.
 int refuse_later(const std::string& command, Form form, Output& output);
 

@@ -19,6 +19,10 @@ const std::vector<CommandHelp>& command_help() {
        "The critical path of a step in pieces that add up, and DataParallel against DDP difference by difference",
        "  lockstep explain dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep explain dp-vs-ddp-resnet50-8xa100 --set strategy=ddp --set gpus=4 --json\n"},
+      {"solve", "The value of one key that gives a wanted step time, throughput or efficiency",
+       "  lockstep solve infiniband-scaling --for topology.override.nic.rate --given efficiency=0.9\n"
+       "  lockstep solve second-node-10gbe --for topology.override.nic.rate --given efficiency=90% --json\n"
+       "  lockstep solve second-node-10gbe --for batch.per_gpu --given efficiency=0.8\n"},
       {"list", "Names of the models, topologies, fabrics, GPUs and scenarios that come with lockstep",
        "  lockstep list models\n"
        "  lockstep list scenarios --json\n"},
@@ -36,9 +40,9 @@ const std::vector<CommandHelp>& command_help() {
 }
 
 const std::vector<std::string>& commands_of_later_versions() {
-  static const std::vector<std::string> names = {"sweep",   "merge",     "solve",  "tune",       "measure",
-                                                 "compare", "calibrate", "import", "collective", "check-network",
-                                                 "trace",   "lab",       "grade",  "report"};
+  static const std::vector<std::string> names = {"sweep",     "merge",  "tune",       "measure",       "compare",
+                                                 "calibrate", "import", "collective", "check-network", "trace",
+                                                 "lab",       "grade",  "report"};
   return names;
 }
 

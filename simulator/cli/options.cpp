@@ -49,6 +49,7 @@ struct Raw {
   ShowArguments show;
   ValidateArguments validate;
   ExplainArguments explain;
+  SolveArguments solve;
   std::string help_topic;
 };
 
@@ -90,6 +91,17 @@ void add_commands(CLI::App& app, Raw& raw) {
       .add_option("FILE", raw.explain.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
       ->required();
   explain.add_flag("--estimate", raw.explain.estimate, "Without contention: faster");
+
+  CLI::App& solve = add_command(app, "solve", raw);
+  solve.add_option("FILE", raw.solve.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+      ->required();
+  solve.add_option("--for", raw.solve.key, "The key of the scenario whose value is wanted")
+      ->required()
+      ->type_name("KEY");
+  solve.add_option("--given", raw.solve.given, "step_time=1.71s, throughput=2000img/s or efficiency=0.9")
+      ->required()
+      ->type_name("GOAL=VALUE");
+  solve.add_flag("--estimate", raw.solve.estimate, "Without contention: faster");
 
   CLI::App& list = add_command(app, "list", raw);
   list.add_option("KIND", raw.list.kind, "models, topologies, fabrics, gpus or scenarios")->required();
@@ -153,6 +165,11 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     ExplainArguments arguments = raw.explain;
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_explain(arguments, output); };
+  }
+  if (name == "solve") {
+    SolveArguments arguments = raw.solve;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_solve(arguments, output); };
   }
   if (name == "list") {
     ListArguments arguments = raw.list;
@@ -253,7 +270,7 @@ std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vect
   const auto app = make_app(raw);
   if (words.empty())
     return WrongCommandLine{{on_command_line(ErrorKind::Missing, "a command is missing", "",
-                                             "predict, explain, list, show, validate, help", "lockstep --help")},
+                                             "predict, explain, solve, list, show, validate, help", "lockstep --help")},
                             form};
   return parse(*app, raw, std::move(words));
 }
