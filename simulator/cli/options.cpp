@@ -50,6 +50,7 @@ struct Raw {
   ValidateArguments validate;
   ExplainArguments explain;
   SolveArguments solve;
+  CompareArguments compare;
   std::string help_topic;
 };
 
@@ -103,6 +104,14 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("GOAL=VALUE");
   solve.add_flag("--estimate", raw.solve.estimate, "Without contention: faster");
 
+  CLI::App& compare = add_command(app, "compare", raw);
+  compare
+      .add_option("RESULT", raw.compare.files, "Results in JSON: the measured one, else the first, is the reference")
+      ->required();
+  compare.add_option("--fail-above", raw.fail_above, "Exit code 3 when the error of a row is larger, e.g. 10%")
+      ->type_name("SHARE");
+  compare.add_flag("--force", raw.compare.force, "Compare what is not the same thing, as DDP and a stand-in");
+
   CLI::App& list = add_command(app, "list", raw);
   list.add_option("KIND", raw.list.kind, "models, topologies, fabrics, gpus or scenarios")->required();
 
@@ -143,7 +152,7 @@ Errors finish_common(Raw& raw) {
   if (!raw.fail_above.empty()) {
     auto share = parse_quantity(raw.fail_above, Unit::Fraction);
     if (share) {
-      raw.validate.fail_above = *share;
+      raw.validate.fail_above = raw.compare.fail_above = *share;
     } else {
       Error error = share.error().front();
       error.file = "command line";
@@ -170,6 +179,11 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     SolveArguments arguments = raw.solve;
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_solve(arguments, output); };
+  }
+  if (name == "compare") {
+    CompareArguments arguments = raw.compare;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_compare(arguments, output); };
   }
   if (name == "list") {
     ListArguments arguments = raw.list;
@@ -269,9 +283,10 @@ std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vect
   Raw raw;
   const auto app = make_app(raw);
   if (words.empty())
-    return WrongCommandLine{{on_command_line(ErrorKind::Missing, "a command is missing", "",
-                                             "predict, explain, solve, list, show, validate, help", "lockstep --help")},
-                            form};
+    return WrongCommandLine{
+        {on_command_line(ErrorKind::Missing, "a command is missing", "",
+                         "predict, explain, solve, compare, list, show, validate, help", "lockstep --help")},
+        form};
   return parse(*app, raw, std::move(words));
 }
 
