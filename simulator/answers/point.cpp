@@ -200,7 +200,8 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
   for (const auto& range : ranges) {
     const bool is_critical = range.simulated == critical;
     if (!is_critical && static_cast<int>(ranges.size()) > kMaxListedRanks) continue;
-    const Replay replayed = replay(graph, record, range.simulated, step, jitter, is_critical && options.timeline);
+    const Replay replayed = replay(graph, record, range.simulated, step, jitter,
+                                   {is_critical && options.timeline, is_critical && options.parts});
     run.ranks.push_back(rank_stats(inputs, context, range, replayed));
     if (!is_critical) continue;
     run.breakdown_s = replayed.breakdown_s;
@@ -208,6 +209,7 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
     run.hidden_communication_s = replayed.hidden_communication_s;
     run.buckets = replayed.buckets;
     run.timeline = replayed.timeline;
+    run.parts = replayed.parts;
     const double cores = static_cast<double>(inputs.topology->node.host.cores) * run.nodes;
     run.cpu_utilization = host_core_seconds(inputs, context, replayed.host_busy_s) / (cores * run.step_time_s);
   }

@@ -30,6 +30,7 @@ struct PointInputs {
 struct PointOptions {
   Method method = Method::Simulate;
   bool timeline = false;
+  bool parts = false;  // Run::parts
 };
 
 // Simulates in this process: at most once per process with Method::Simulate, if the result is to have one value.

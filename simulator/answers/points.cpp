@@ -99,7 +99,7 @@ Batch Points::baseline_batch() {
   for (std::int64_t steps = first.micro_steps; steps <= std::min<std::int64_t>(global, 1'000'000); ++steps) {
     if (global % steps != 0) continue;
     const Batch batch{global / steps, static_cast<int>(steps)};
-    const auto run = source_.run(point_inputs(Strategy::Single, 1, batch, 0), {Method::Estimate, false});
+    const auto run = source_.run(point_inputs(Strategy::Single, 1, batch, 0), {Method::Estimate, false, false});
     if (!run) return first;
     if (fits_memory(*run, inputs_.topology.node.gpu).value_or(true)) return batch;
   }
@@ -109,7 +109,7 @@ Batch Points::baseline_batch() {
 Expected<Points::Single> Points::single(bool timeline) {
   if (single_ && (!timeline || !single_->run.timeline.empty())) return *single_;
   const Batch batch = baseline_batch();
-  auto run = source_.run(point_inputs(Strategy::Single, 1, batch, 0), {method_, timeline});
+  auto run = source_.run(point_inputs(Strategy::Single, 1, batch, 0), {method_, timeline, keep_parts_});
   if (!run) return tl::unexpected(std::move(run.error()));
   complete(*run, batch);
   Single single;
@@ -128,7 +128,7 @@ Expected<double> Points::single_step_s(const Batch& batch) {
   const auto key = std::pair{batch.per_gpu, batch.micro_steps};
   const auto known = single_steps_.find(key);
   if (known != single_steps_.end()) return known->second;
-  auto run = source_.run(point_inputs(Strategy::Single, 1, batch, 0), {method_, false});
+  auto run = source_.run(point_inputs(Strategy::Single, 1, batch, 0), {method_, false, false});
   if (!run) return tl::unexpected(std::move(run.error()));
   return single_steps_[key] = run->step_time_s;
 }
@@ -156,7 +156,7 @@ Expected<Run> Points::alone(Strategy strategy, int gpus, bool timeline) {
   // Only ranks of DDP wait for each other.
   const auto single_s = strategy == Strategy::Ddp ? single_step_s(batch) : Expected<double>(0.0);
   if (!single_s) return tl::unexpected(single_s.error());
-  auto run = source_.run(point_inputs(strategy, gpus, batch, *single_s), {method_, timeline});
+  auto run = source_.run(point_inputs(strategy, gpus, batch, *single_s), {method_, timeline, keep_parts_});
   if (!run) return tl::unexpected(std::move(run.error()));
   complete(*run, batch);
   return *std::move(run);

@@ -52,6 +52,9 @@ class Points {
   // The same without what takes the baseline: no speed-up, efficiency, epochs. For levers.
   Expected<Run> alone(Strategy strategy, int gpus, bool timeline = false);
 
+  // Runs from here on keep their parts (Run::parts).
+  void keep_parts() { keep_parts_ = true; }
+
   // The factor of calibrate.single_gpu; {1, false, 0} without it.
   const KernelCalibration& calibration();
   // What was simulated for a row, to ask again with other constants (bands.h).
@@ -74,6 +77,7 @@ class Points {
   const Inputs& inputs_;
   Method method_;
   PointSource source_;
+  bool keep_parts_ = false;
   std::optional<KernelCalibration> calibration_;
   std::optional<Single> single_;
   std::map<std::pair<std::int64_t, int>, double> single_steps_;

@@ -42,6 +42,31 @@ struct ValidateArguments {
 };
 int run_validate(const ValidateArguments& arguments, Output& output);
 
+// lockstep explain FILE
+struct ExplainArguments {
+  CommonArguments common;
+  std::string file;
+  bool estimate = false;
+};
+int run_explain(const ExplainArguments& arguments, Output& output);
+
+// lockstep solve FILE --for KEY --given GOAL=VALUE
+struct SolveArguments {
+  CommonArguments common;
+  std::string file, key, given;
+  bool estimate = false;
+};
+int run_solve(const SolveArguments& arguments, Output& output);
+
+// lockstep compare A B ...
+struct CompareArguments {
+  CommonArguments common;
+  std::vector<std::string> files;
+  std::optional<double> fail_above;  // a fraction
+  bool force = false;                // compares implementations of different families too
+};
+int run_compare(const CompareArguments& arguments, Output& output);
+
 // A command that a later version brings: says so. Exit code 1.
 int refuse_later(const std::string& command, Form form, Output& output);
 

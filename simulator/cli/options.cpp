@@ -48,6 +48,9 @@ struct Raw {
   ListArguments list;
   ShowArguments show;
   ValidateArguments validate;
+  ExplainArguments explain;
+  SolveArguments solve;
+  CompareArguments compare;
   std::string help_topic;
 };
 
@@ -84,6 +87,31 @@ void add_commands(CLI::App& app, Raw& raw) {
   predict.add_flag("--estimate", raw.predict.estimate,
                    "Each transfer alone on its share of the links: faster, and the twin of the simulation");
   predict.add_flag("--reference", raw.predict.reference, "Collectives message by message (up to 64 GPUs)");
+
+  CLI::App& explain = add_command(app, "explain", raw);
+  explain
+      .add_option("FILE", raw.explain.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+      ->required();
+  explain.add_flag("--estimate", raw.explain.estimate, "Without contention: faster");
+
+  CLI::App& solve = add_command(app, "solve", raw);
+  solve.add_option("FILE", raw.solve.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+      ->required();
+  solve.add_option("--for", raw.solve.key, "The key of the scenario whose value is wanted")
+      ->required()
+      ->type_name("KEY");
+  solve.add_option("--given", raw.solve.given, "step_time=1.71s, throughput=2000img/s or efficiency=0.9")
+      ->required()
+      ->type_name("GOAL=VALUE");
+  solve.add_flag("--estimate", raw.solve.estimate, "Without contention: faster");
+
+  CLI::App& compare = add_command(app, "compare", raw);
+  compare
+      .add_option("RESULT", raw.compare.files, "Results in JSON: the measured one, else the first, is the reference")
+      ->required();
+  compare.add_option("--fail-above", raw.fail_above, "Exit code 3 when the error of a row is larger, e.g. 10%")
+      ->type_name("SHARE");
+  compare.add_flag("--force", raw.compare.force, "Compare what is not the same thing, as DDP and a stand-in");
 
   CLI::App& list = add_command(app, "list", raw);
   list.add_option("KIND", raw.list.kind, "models, topologies, fabrics, gpus or scenarios")->required();
@@ -125,7 +153,7 @@ Errors finish_common(Raw& raw) {
   if (!raw.fail_above.empty()) {
     auto share = parse_quantity(raw.fail_above, Unit::Fraction);
     if (share) {
-      raw.validate.fail_above = *share;
+      raw.validate.fail_above = raw.compare.fail_above = *share;
     } else {
       Error error = share.error().front();
       error.file = "command line";
@@ -142,6 +170,21 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     PredictArguments arguments = raw.predict;
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_predict(arguments, output); };
+  }
+  if (name == "explain") {
+    ExplainArguments arguments = raw.explain;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_explain(arguments, output); };
+  }
+  if (name == "solve") {
+    SolveArguments arguments = raw.solve;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_solve(arguments, output); };
+  }
+  if (name == "compare") {
+    CompareArguments arguments = raw.compare;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_compare(arguments, output); };
   }
   if (name == "list") {
     ListArguments arguments = raw.list;
@@ -241,9 +284,10 @@ std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vect
   Raw raw;
   const auto app = make_app(raw);
   if (words.empty())
-    return WrongCommandLine{{on_command_line(ErrorKind::Missing, "a command is missing", "",
-                                             "predict, list, show, validate, help", "lockstep --help")},
-                            form};
+    return WrongCommandLine{
+        {on_command_line(ErrorKind::Missing, "a command is missing", "",
+                         "predict, explain, solve, compare, list, show, validate, help", "lockstep --help")},
+        form};
   return parse(*app, raw, std::move(words));
 }
 

@@ -112,6 +112,13 @@ void describe(A& a, T& s) {
   a.known("bytes", s.bytes);
 }
 
+template <class A, Is<StepPart> T>
+void describe(A& a, T& p) {
+  a.field("cause", p.cause);
+  a.field("detail", p.detail);
+  a.field("seconds", p.seconds);
+}
+
 // breakdown_s: the causes that took time.
 struct BreakdownView {
   std::array<double, kCauseCount>* parts;
@@ -197,6 +204,7 @@ T from_object(const Json& json, const std::string& path, const std::string& file
 struct PrivatePart {
   double communication_s = 0;
   std::vector<Span> timeline;
+  std::vector<StepPart> parts;
 };
 
 template <class A, class T>
@@ -204,6 +212,7 @@ requires std::is_same_v<std::remove_const_t<T>, PrivatePart>
 void describe(A& a, T& part) {
   a.known("communication_s", part.communication_s);
   a.known("timeline", part.timeline);
+  a.known("parts", part.parts);
 }
 
 // The header of a document; later formats are refused.
@@ -266,7 +275,7 @@ std::string run_to_json(const Run& run) {
 
 std::string run_to_message(const Run& run) {
   Json json = to_object(run);
-  json["private"] = to_object(PrivatePart{run.communication_s, run.timeline});
+  json["private"] = to_object(PrivatePart{run.communication_s, run.timeline, run.parts});
   return dump_json(json, false);
 }
 
@@ -285,6 +294,7 @@ Expected<Run> run_from_message(std::string_view text) {
   if (!errors.empty()) return tl::unexpected(errors);
   run.communication_s = part.communication_s;
   run.timeline = std::move(part.timeline);
+  run.parts = std::move(part.parts);
   return run;
 }
 

@@ -27,7 +27,7 @@ Expected<Result> result_from_json(std::string_view text, const std::string& file
 std::string run_to_json(const Run& run);
 
 // The private form between a forked child and its parent: the contract's keys and, under "private", what the contract
-// leaves out (timeline, communication_s, values that are still zero). Reading gives back every field bit by bit.
+// leaves out (timeline, parts, communication_s, values that are still zero). Reading gives back every field bit by bit.
 std::string run_to_message(const Run& run);
 Expected<Run> run_from_message(std::string_view text);
 

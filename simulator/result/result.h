@@ -67,6 +67,13 @@ struct Span {
   std::int64_t bytes = 0;  // copies and collectives
 };
 
+// A piece of a breakdown's cause: the op class (conv_dgrad), the bucket or the copy that the GPU did or waited for.
+struct StepPart {
+  Cause cause = Cause::Other;
+  std::string detail;
+  double seconds = 0;
+};
+
 struct BucketTimes {
   int index = 0;
   std::int64_t bytes = 0;
@@ -139,6 +146,7 @@ struct Run {
   std::optional<double> cpu_utilization, epoch_time_s, total_time_s, cost_per_epoch, cost_total;
   std::vector<std::string> notes;  // settings without effect, doubts: each a sentence
   std::vector<Span> timeline;      // of the critical rank in the shown step; only kept when asked for
+  std::vector<StepPart> parts;     // of the same step, adding up to breakdown_s cause by cause; only when asked for
 
   double part_s(Cause cause) const { return breakdown_s[static_cast<std::size_t>(cause)]; }
 };

@@ -2,14 +2,82 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
 
 namespace lockstep {
 namespace {
 
+// Where time went: an item's label, a meeting, or words.
+struct Detail {
+  int label = -1, meeting = -1;
+  const char* words = "";
+};
+Detail of_item(const Item& item) {
+  return {item.label, -1, ""};
+}
+
 struct HostSegment {
   double from, until;
   Cause cause;
+  Detail detail;
+};
+
+std::string first_word(const std::string& text) {
+  return text.substr(0, text.find(' '));
+}
+
+// Names of details: op by op would be thousands, so ops go by the class of their kernel, parameters by their bucket
+// copy.
+class DetailNames {
+ public:
+  DetailNames(const StepGraph& graph, const StepProgram& program) : graph_(graph), program_(program) {
+    for (const auto& items : program.programs)
+      for (const Item& item : items)
+        if (item.kind == ItemKind::Kernel && item.label >= 0 && is_computing(item.cause))
+          op_classes_.insert(first_word(label(item.label)));
+  }
+
+  std::string name(Cause cause, const Detail& detail) const {
+    if (detail.meeting >= 0) return program_.meetings[static_cast<std::size_t>(detail.meeting)].name;
+    if (detail.label < 0) return *detail.words != '\0' ? detail.words : name_of(cause);
+    const std::string& text = label(detail.label);
+    const std::size_t bucket = text.find(" bucket ");
+    const bool of_parameter = bucket != std::string::npos && (text[bucket + 8] < '0' || text[bucket + 8] > '9');
+    if (of_parameter) return text.substr(0, bucket + 7);
+    const bool by_class = is_computing(cause) || cause == Cause::Contention || cause == Cause::HostBound;
+    const std::string word = first_word(text);
+    return by_class && op_classes_.count(word) != 0 ? word : text;
+  }
+
+ private:
+  static bool is_computing(Cause cause) {
+    return cause == Cause::Forward || cause == Cause::Backward || cause == Cause::Optimizer;
+  }
+  const std::string& label(int index) const { return graph_.labels[static_cast<std::size_t>(index)]; }
+
+  const StepGraph& graph_;
+  const StepProgram& program_;
+  std::set<std::string> op_classes_;
+};
+
+// A breakdown in pieces.
+class Parts {
+ public:
+  Parts(const StepGraph& graph, const StepProgram& program) : names_(graph, program) {}
+  void add(Cause cause, const Detail& detail, double seconds) {
+    const auto key = std::pair{cause, names_.name(cause, detail)};
+    const auto [at, is_new] = index_.try_emplace(key, parts_.size());
+    if (is_new) parts_.push_back({cause, key.second, 0});
+    parts_[at->second].seconds += seconds;
+  }
+  std::vector<StepPart> take() { return std::move(parts_); }
+
+ private:
+  DetailNames names_;
+  std::map<std::pair<Cause, std::string>, std::size_t> index_;
+  std::vector<StepPart> parts_;
 };
 
 // Unions of intervals that arrive roughly in order of their start.
@@ -36,13 +104,14 @@ class BusyUnion {
 // Books of one rank over one step; everything is cut to [start, end] of the step.
 class Books {
  public:
-  Books(const StepGraph& graph, const StepRecord& record, int rank, int step, bool with_timeline)
+  Books(const StepGraph& graph, const StepRecord& record, int rank, int step, const ReplayOptions& options)
       : graph_(graph),
         program_(graph.program(step)),
         table_(program_, graph.simulated_ranks()),
         times_(record.steps[static_cast<std::size_t>(step)]),
         rank_(rank),
-        with_timeline_(with_timeline) {
+        with_timeline_(options.timeline) {
+    if (options.parts) parts_.emplace(graph, program_);
     out_.start_s = step == 0 ? 0 : record.steps[static_cast<std::size_t>(step) - 1].end;
     out_.end_s = times_.end;
   }
@@ -55,8 +124,8 @@ class Books {
     // Below this the difference of two dates is rounding, not contention.
     const double stretched_s = end - start - nominal_s;
     const double contention_s = stretched_s > 1e-12 ? stretched_s : 0;
-    charge(item.cause, (end - start - contention_s) * share);
-    charge(Cause::Contention, contention_s * share);
+    charge(item.cause, (end - start - contention_s) * share, of_item(item));
+    charge(Cause::Contention, contention_s * share, of_item(item));
     out_.compute_busy_s += (end - start) * share;
     gpu_.add(cut(start), cut(end));
     span(Lane::Compute, item.cause, item.label, start, end, 0);
@@ -68,31 +137,35 @@ class Books {
   void stream_waits(const Item& item, double from, double until) {
     const Meeting& meeting = program_.meetings[static_cast<std::size_t>(item.meeting)];
     const double start = std::clamp(meeting_times(item.meeting).start, from, until);
-    charge(meeting.wait_cause, overlap(from, start));
-    charge(meeting.cause, overlap(start, until));
+    const Detail detail{-1, item.meeting, ""};
+    charge(meeting.wait_cause, overlap(from, start), detail);
+    charge(meeting.cause, overlap(start, until), detail);
   }
 
   // Idle of the stream between `from` and an arrival at `until` (the host was late).
   void idle_for_host(double from, double until, Cause otherwise) {
     if (until <= from) return;
     while (!segments_.empty() && segments_.front().until <= from) segments_.pop_front();
+    const Detail gap{-1, -1, "from launch to start"};
     double at = from;
     for (const auto& segment : segments_) {
       if (segment.from >= until) break;
-      if (segment.from > at) charge(otherwise, overlap(at, segment.from));
+      if (segment.from > at) charge(otherwise, overlap(at, segment.from), gap);
       at = std::max(at, segment.from);
       const double to = std::min(segment.until, until);
       if (to <= at) continue;
-      charge(segment.cause, overlap(at, to));
+      charge(segment.cause, overlap(at, to), segment.detail);
       at = to;
     }
-    if (until > at) charge(otherwise, overlap(at, until));
+    if (until > at) charge(otherwise, overlap(at, until), gap);
   }
 
   // The host is held by a meeting from `from` to its end.
-  void host_held(const Meeting& meeting, double from, double start, double end) {
-    if (start > from) segments_.push_back({from, start, meeting.wait_cause});
-    if (end > std::max(from, start)) segments_.push_back({std::max(from, start), end, meeting.cause});
+  void host_held(int index, double from, double start, double end) {
+    const Meeting& meeting = program_.meetings[static_cast<std::size_t>(index)];
+    const Detail detail{-1, index, ""};
+    if (start > from) segments_.push_back({from, start, meeting.wait_cause, detail});
+    if (end > std::max(from, start)) segments_.push_back({std::max(from, start), end, meeting.cause, detail});
   }
 
   void collective(const Meeting& meeting, double arrival, double ready, double launch, const MeetingTimes& t) {
@@ -119,7 +192,8 @@ class Books {
     for (const double part : out_.breakdown_s) sum += part;
     // A rank that starts the step late or ends before the critical one: the rest is waiting for others.
     const double rest = out_.end_s - out_.start_s - sum;
-    if (rest > 1e-12) charge(Cause::WaitForPeers, rest);
+    if (rest > 1e-12) charge(Cause::WaitForPeers, rest, {-1, -1, "end of the step"});
+    if (parts_) out_.parts = parts_->take();
     const double exposed = out_.breakdown_s[static_cast<std::size_t>(Cause::ExposedCommunication)];
     out_.hidden_communication_s = std::max(0.0, out_.communication_s - exposed);
     return std::move(out_);
@@ -128,10 +202,13 @@ class Books {
  private:
   double cut(double t) const { return std::clamp(t, out_.start_s, out_.end_s); }
   double overlap(double from, double until) const { return std::max(0.0, cut(until) - cut(from)); }
-  void charge(Cause cause, double seconds) { out_.breakdown_s[static_cast<std::size_t>(cause)] += seconds; }
+  void charge(Cause cause, double seconds, const Detail& detail) {
+    out_.breakdown_s[static_cast<std::size_t>(cause)] += seconds;
+    if (parts_ && seconds != 0) parts_->add(cause, detail, seconds);
+  }
 
   void host_work(const Item& item, double from, double until) {
-    if (until > from) segments_.push_back({from, until, item.host_cause});
+    if (until > from) segments_.push_back({from, until, item.host_cause, of_item(item)});
     if (item.host_cause != Cause::WaitForPeers) out_.host_busy_s += item.host_s;
     if (item.host_s > 0) span(Lane::Cpu, item.host_cause, item.label, until - item.host_s, until, 0);
   }
@@ -148,6 +225,7 @@ class Books {
   const StepTimes& times_;
   int rank_;
   bool with_timeline_;
+  std::optional<Parts> parts_;
   std::deque<HostSegment> segments_;
   BusyUnion gpu_;
   Replay out_;
@@ -210,7 +288,7 @@ class Replayer {
     if (books != nullptr && meeting.on != ArriveOn::Host) books->idle_for_host(ready, stop.date, item.host_cause);
     pass_arrival(graph_, rank_class_, cursor_, stop.date, t.end, recorder);
     if (books == nullptr) return;
-    if (meeting.on == ArriveOn::Host && holds) books->host_held(meeting, stop.date, t.start, t.end);
+    if (meeting.on == ArriveOn::Host && holds) books->host_held(stop.meeting, stop.date, t.start, t.end);
     books->collective(meeting, arrival, ready, launch, t);
   }
 
@@ -228,10 +306,10 @@ class Replayer {
 }  // namespace
 
 Replay replay(const StepGraph& graph, const StepRecord& record, int rank, int step, const JitterSource& jitter,
-              bool with_timeline) {
+              const ReplayOptions& options) {
   Replayer replayer(graph, record, rank, jitter);
   for (int s = 0; s < step; ++s) replayer.skip_step();
-  Books books(graph, record, rank, step, with_timeline);
+  Books books(graph, record, rank, step, options);
   replayer.note_step(books);
   return books.close();
 }

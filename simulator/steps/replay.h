@@ -16,11 +16,18 @@ struct Replay {
   double host_busy_s = 0;            // work of the host lane (not: waiting)
   std::vector<BucketTimes> buckets;  // times from start_s
   std::vector<Span> timeline;        // times from start_s
+  std::vector<StepPart> parts;       // breakdown_s in pieces, in the order in which they first appear
+};
+
+// What the books keep beyond the sums.
+struct ReplayOptions {
+  bool timeline = false;
+  bool parts = false;
 };
 
 // `rank` is a simulated rank, `step` an index into record.steps.
 Replay replay(const StepGraph& graph, const StepRecord& record, int rank, int step, const JitterSource& jitter,
-              bool with_timeline);
+              const ReplayOptions& options);
 
 // Bytes and busy time of every link of the graph over one step.
 std::vector<LinkUse> link_use(const StepGraph& graph, const StepRecord& record, int step);

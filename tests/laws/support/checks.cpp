@@ -52,7 +52,7 @@ std::string text_of(const std::vector<std::int64_t>& bytes) {
 }  // namespace
 
 Watched watch(const StepGraph& graph, const StepRecord& record, int rank, int step, const JitterSource& jitter) {
-  return {graph, record, rank, step, replay(graph, record, rank, step, jitter, true)};
+  return {graph, record, rank, step, replay(graph, record, rank, step, jitter, {true, false})};
 }
 
 std::string breakdown_is_whole(const Watched& run) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "simulator/engine/engine.h"
@@ -29,6 +30,18 @@ void expect_sound(const Replay& replayed, const std::string& what) {
   EXPECT_LE(replayed.hidden_communication_s, replayed.communication_s) << what;
 }
 
+void expect_parts_add_up(const Replay& replayed, const std::string& what) {
+  std::array<double, kCauseCount> sums{};
+  for (const StepPart& part : replayed.parts) {
+    EXPECT_FALSE(part.detail.empty()) << what;
+    sums[static_cast<std::size_t>(part.cause)] += part.seconds;
+  }
+  for (const Cause cause : kCauses) {
+    const auto c = static_cast<std::size_t>(cause);
+    EXPECT_NEAR(sums[c], replayed.breakdown_s[c], 1e-12) << what << ": " << name_of(cause);
+  }
+}
+
 void expect_no_overlap(std::vector<Span> spans, Lane lane, const std::string& what) {
   spans.erase(std::remove_if(spans.begin(), spans.end(), [lane](const Span& s) { return s.lane != lane; }),
               spans.end());
@@ -52,8 +65,9 @@ TEST(AReplay, SharesOutTheWholeStepOfRandomGraphs) {
       for (int rank = 0; rank < graph.simulated_ranks(); ++rank) {
         const std::string what =
             "seed " + std::to_string(seed) + " step " + std::to_string(step) + " rank " + std::to_string(rank);
-        const Replay replayed = replay(graph, record, rank, step, jitter, true);
+        const Replay replayed = replay(graph, record, rank, step, jitter, {true, true});
         expect_sound(replayed, what);
+        expect_parts_add_up(replayed, what);
         expect_no_overlap(replayed.timeline, Lane::Compute, what);
         expect_no_overlap(replayed.timeline, Lane::Cpu, what);
         if (::testing::Test::HasFailure()) return;
@@ -105,7 +119,7 @@ TEST(AReplay, OfAHandMadeStepNamesEveryMicrosecond) {
   // host: 5 issues the copy, 20 copying, 10 to the first launch: the stream idles for 35; 30 of work; reduce 65 to 165;
   // second kernel 65 to 125 at half speed; waits until 165; three until 180.
   const int last = static_cast<int>(record.steps.size()) - 1;
-  const Replay replayed = replay(graph, record, 0, last, {}, true);
+  const Replay replayed = replay(graph, record, 0, last, {}, {true, false});
   const auto part = [&](Cause cause) { return replayed.breakdown_s[static_cast<std::size_t>(cause)] / kUs; };
   EXPECT_NEAR(part(Cause::HostBound), 15, 1e-6);
   EXPECT_NEAR(part(Cause::CopyToDevice), 20, 1e-6);
@@ -121,10 +135,29 @@ TEST(AReplay, OfAHandMadeStepNamesEveryMicrosecond) {
   EXPECT_NEAR(replayed.host_busy_s / kUs, 35, 1e-6);
 }
 
+TEST(AReplay, NamesThePiecesOfEachCauseOnlyWhenAsked) {
+  const StepGraph graph = hand_graph();
+  const StepRecord record = estimate(graph, {});
+  const Replay replayed = replay(graph, record, 0, 2, {}, {false, true});
+  std::map<std::string, double> us;
+  for (const StepPart& part : replayed.parts)
+    us[std::string(name_of(part.cause)) + ": " + part.detail] += part.seconds / kUs;
+  EXPECT_EQ(us.size(), 8U);
+  EXPECT_NEAR(us["copy_to_device: batch"], 20, 1e-6);
+  EXPECT_NEAR(us["host_bound: copy"], 5, 1e-6);
+  EXPECT_NEAR(us["host_bound: one"], 10, 1e-6);
+  EXPECT_NEAR(us["backward: one"], 30, 1e-6);
+  EXPECT_NEAR(us["backward: two"], 30, 1e-6);
+  EXPECT_NEAR(us["contention: two"], 30, 1e-6);
+  EXPECT_NEAR(us["exposed_communication: all-reduce bucket 0"], 40, 1e-6);
+  EXPECT_NEAR(us["optimizer: three"], 15, 1e-6);
+  EXPECT_TRUE(replay(graph, record, 0, 2, {}, {}).parts.empty());
+}
+
 TEST(AReplay, TellsWhenABucketWasReadyLaunchedAndMoved) {
   const StepGraph graph = hand_graph();
   const StepRecord record = estimate(graph, {});
-  const Replay replayed = replay(graph, record, 0, 2, {}, false);
+  const Replay replayed = replay(graph, record, 0, 2, {}, {false, false});
   ASSERT_EQ(replayed.buckets.size(), 1U);
   const BucketTimes& bucket = replayed.buckets[0];
   EXPECT_NEAR(bucket.ready_s / kUs, 65, 1e-6);

@@ -58,7 +58,7 @@ class WorkedExample : public ::testing::TestWithParam<const char*> {
   void expect_rows(const HandDdp& hand, const std::vector<Row>& rows, double step_ms) const {
     const StepGraph graph = build(hand);
     const StepRecord record = drive(graph);
-    const Replay replayed = replay(graph, record, 0, 2, {}, false);
+    const Replay replayed = replay(graph, record, 0, 2, {}, {false, false});
     for (const Row& row : rows) {
       const BucketTimes& bucket = replayed.buckets.at(row.bucket - 1);
       EXPECT_NEAR(bucket.transfer_s * 1e3, row.transfer, kPrinted) << "bucket " << row.bucket;
@@ -110,7 +110,7 @@ TEST_P(WorkedExample, ResNet50OnFourNodesAndInfiniBand) {
 TEST_P(WorkedExample, BertOnFourGpusByPcie) {
   const HandDdp hand = bert_base(hand_ring(1, 4, 4.7, 0), 4.64);
   const StepGraph graph = build(hand);
-  const Replay replayed = replay(graph, drive(graph), 0, 2, {}, false);
+  const Replay replayed = replay(graph, drive(graph), 0, 2, {}, {false, false});
   EXPECT_NEAR(replayed.buckets[0].transfer_s * 1e3, .873, 0.001);
   EXPECT_NEAR(replayed.buckets[1].transfer_s * 1e3, 9.124, 0.001);
   EXPECT_NEAR(replayed.buckets[13].transfer_s * 1e3, 31.266, 0.001);
@@ -122,7 +122,7 @@ TEST_P(WorkedExample, BertOnFourGpusByPcie) {
 TEST_P(WorkedExample, BertOnTwoNodesAndTenGigabitEthernet) {
   const HandDdp hand = bert_base(hand_ring(2, 4, 1.15, 40), 6.42);
   const StepGraph graph = build(hand);
-  const Replay replayed = replay(graph, drive(graph), 0, 2, {}, false);
+  const Replay replayed = replay(graph, drive(graph), 0, 2, {}, {false, false});
   EXPECT_NEAR(replayed.buckets[0].transfer_s * 1e3, 4.050, 0.001);
   EXPECT_NEAR(replayed.buckets[1].transfer_s * 1e3, 43.394, 0.001);
   EXPECT_NEAR(replayed.buckets[13].transfer_s * 1e3, 148.97, kPrinted);
@@ -134,7 +134,7 @@ TEST_P(WorkedExample, BertOnTwoNodesAndTenGigabitEthernet) {
 TEST_P(WorkedExample, HasAShortFormWhenTheNetworkIsTheLimit) {
   const HandDdp hand = resnet50(hand_ring(2, 4, 1.15, 40), 2.07);
   const StepGraph graph = build(hand);
-  const Replay replayed = replay(graph, drive(graph), 0, 2, {}, false);
+  const Replay replayed = replay(graph, drive(graph), 0, 2, {}, {false, false});
   double short_form = replayed.buckets[0].ready_s + (hand.optimizer_ms + hand.wait_ms) * 1e-3;
   for (const auto& bucket : replayed.buckets) short_form += bucket.transfer_s;
   short_form += 2 * 9724160 / hand.copy_rate + 81 * 8e-6;

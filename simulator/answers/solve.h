@@ -1,0 +1,72 @@
+// The value of one key that gives a wanted step time, throughput or efficiency: "how fast must the network be", "how
+// many GPUs are still worth it". Found by predicting again with other values, so with everything that the key changes.
+//
+// The value starts at the present one and is doubled and halved within the key's range until the answer crosses the
+// goal; the crossing is then narrowed by bisection to 0.1 % (whole numbers: to neighbours). All samples together show
+// whether the answer rises or falls all the way.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/answers/inputs.h"
+#include "simulator/answers/points.h"
+#include "simulator/result/result.h"
+
+namespace lockstep {
+
+enum class Goal { StepTime, Throughput, Efficiency };
+const char* name_of(Goal goal);  // step_time, throughput, efficiency
+
+struct Given {
+  Goal goal = Goal::Efficiency;
+  double value = 0;  // s, samples/s, 1
+  std::string text;  // as it was given
+  // A shorter step, a larger throughput or efficiency is at least as good.
+  bool met_by(const Run& run) const;
+  double of(const Run& run) const;
+};
+// "efficiency=0.9", "efficiency=90%", "step_time=1.71s", "throughput=2000img/s". Errors name what is allowed.
+Expected<Given> parse_given(const std::string& text);
+
+struct SolveOptions {
+  Method method = Method::Simulate;
+  PointSource source;
+  std::function<void(int samples)> progress;  // before each prediction
+};
+
+struct SolveSample {
+  double value = 0;    // of the key, SI
+  double reached = 0;  // step_time s, throughput samples/s, or efficiency
+  bool meets = false;
+};
+struct SolveInterval {
+  double low = 0, high = 0;
+};
+
+struct Solution {
+  std::string key, unit;  // B/s, B, s, FLOP/s, or empty
+  Given given;
+  Strategy strategy = Strategy::Single;
+  int gpus = 1;                            // of the key's present value
+  std::optional<double> low, high;         // the goal is crossed between these; unset: no value
+  bool rises_to_goal = true;               // values from `high` on meet the goal; false: values up to `low`
+  bool monotonic = true;                   // over all samples
+  std::vector<SolveInterval> meeting;      // ranges of samples that meet the goal
+  std::vector<SolveSample> samples;        // by value
+  Sentence answer;                         // solve_at_least, solve_at_most, solve_none, solve_always
+  std::optional<Sentence> doubt;           // solve_not_monotonic
+  std::optional<std::string> floor_cause;  // of solve_none: the largest loss that remains
+};
+
+// Of DDP if the scenario has it, on its largest number of GPUs (any other with --set strategy, gpus). Errors: an
+// unknown key or one without numbers, values that the scenario refuses, a batch beside calibrate.single_gpu, RunFailed.
+Expected<Solution> solve(const Inputs& inputs, const std::string& key, const Given& given,
+                         const SolveOptions& options = {});
+
+// A value of the key for people: "1.25 GB/s".
+std::string solve_value_text(const Solution& solution, double value);
+
+}  // namespace lockstep

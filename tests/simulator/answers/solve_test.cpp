@@ -1,0 +1,136 @@
+#include "simulator/answers/solve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulator/answers/fake_machine.h"
+
+namespace lockstep {
+namespace {
+
+using testing::FakeMachine;
+using ::testing::HasSubstr;
+using testing::inputs_of;
+
+Given given(const std::string& text) {
+  const auto parsed = parse_given(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed.value_or(Given{});
+}
+
+Expected<Solution> on_fake(const std::string& more, const std::string& key, const std::string& wanted) {
+  static FakeMachine machine;
+  machine = {};
+  SolveOptions options;
+  options.source = machine.source();
+  return solve(inputs_of(more), key, given(wanted), options);
+}
+
+TEST(Given, takes_a_name_and_a_value_with_its_unit) {
+  EXPECT_DOUBLE_EQ(given("step_time=1.71s").value, 1.71);
+  EXPECT_DOUBLE_EQ(given("efficiency=90%").value, 0.9);
+  EXPECT_DOUBLE_EQ(given("throughput=2000img/s").value, 2000);
+  for (const char* bad :
+       {"", "speed=2", "step_time=2", "efficiency=0", "efficiency=-1", "throughput=3it/s", "efficiency"})
+    EXPECT_FALSE(parse_given(bad)) << bad;
+}
+
+// On the fake machine a step of DDP is 104 ms and 30 ms x 300 GB/s / nvlink.rate.
+TEST(Solve, finds_the_rate_that_a_step_time_implies) {
+  const auto solution = on_fake("", "topology.override.nvlink.rate", "step_time=119ms");
+  ASSERT_TRUE(solution) << to_text(solution.error().front());
+  ASSERT_TRUE(solution->low);
+  EXPECT_LE(*solution->low, 600e9);
+  EXPECT_GE(*solution->high, 600e9);
+  EXPECT_LE(*solution->high, 1.0011 * *solution->low);
+  EXPECT_TRUE(solution->rises_to_goal);
+  EXPECT_TRUE(solution->monotonic);
+  EXPECT_EQ(solution->unit, "B/s");
+  EXPECT_EQ(solution->answer.id, "solve_at_least");
+}
+
+TEST(Solve, a_value_that_must_not_be_exceeded_is_at_most) {
+  // 100 ms of kernels, 30 of all-reduce, 4 ms x factor / 0.8.
+  const auto solution = on_fake("", "host.factor", "step_time=150ms");
+  ASSERT_TRUE(solution);
+  ASSERT_TRUE(solution->low);
+  EXPECT_NEAR(*solution->low, 4, 0.005);
+  EXPECT_FALSE(solution->rises_to_goal);
+  EXPECT_EQ(solution->answer.id, "solve_at_most");
+}
+
+TEST(Solve, says_that_no_value_can_with_the_floor_and_its_cause) {
+  const auto solution = on_fake("input: {source: host}\n", "topology.override.nvlink.rate", "step_time=100ms");
+  ASSERT_TRUE(solution);
+  EXPECT_FALSE(solution->low);
+  EXPECT_EQ(solution->answer.id, "solve_none_computing");
+  EXPECT_THAT(solution->answer.text, HasSubstr("124 ms"));
+  const auto other = on_fake("", "host.factor", "step_time=100ms");
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->low);
+  EXPECT_EQ(other->floor_cause, "exposed_communication");
+}
+
+TEST(Solve, says_that_every_value_does) {
+  const auto none = on_fake("", "data.epochs", "step_time=100s");
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->low);
+  EXPECT_EQ(none->answer.id, "solve_always");
+}
+
+TEST(Solve, says_so_where_the_answer_is_not_monotonic) {
+  // The fake machine likes a bucket cap of exactly 10 MiB.
+  const auto solution = on_fake("ddp: {bucket_cap: 5MiB}\n", "ddp.bucket_cap", "step_time=120ms");
+  ASSERT_TRUE(solution);
+  ASSERT_TRUE(solution->low);
+  EXPECT_FALSE(solution->monotonic);
+  ASSERT_EQ(solution->meeting.size(), 1U);
+  EXPECT_EQ(solution->meeting[0].low, 10 << 20);
+  EXPECT_EQ(solution->meeting[0].high, 10 << 20);
+  ASSERT_TRUE(solution->doubt);
+  EXPECT_THAT(solution->doubt->text, HasSubstr("10 MiB"));
+}
+
+TEST(Solve, a_simulated_break_even_is_where_a_hand_scan_crosses) {
+  const std::string scenario =
+      "topology: {node: dgx-a100-80gb, fabric: ib-edr-1x100}\ngpus: 16\nstrategy: ddp\nbatch: {per_gpu: 32}\n";
+  const auto solution = solve(inputs_of(scenario), "topology.override.nic.rate", given("efficiency=0.5"));
+  ASSERT_TRUE(solution) << to_text(solution.error().front());
+  ASSERT_TRUE(solution->low) << solution->answer.text;
+  const auto efficiency_at = [&](double rate) {
+    const Inputs inputs =
+        inputs_of(scenario, {"topology.override.nic.rate=" + std::to_string(std::int64_t(rate)) + "B/s"});
+    const auto run = Points(inputs, Method::Simulate, {}).run(Strategy::Ddp, 16);
+    return run ? run->efficiency : -1;
+  };
+  for (const double factor : {0.5, 0.8, 0.95, 0.99}) EXPECT_LT(efficiency_at(factor * *solution->low), 0.5) << factor;
+  for (const double factor : {1.01, 1.05, 1.3, 2.0}) EXPECT_GE(efficiency_at(factor * *solution->high), 0.5) << factor;
+}
+
+TEST(Solve, gpus_end_at_neighbours_that_a_scan_of_all_agrees_with) {
+  const std::string scenario =
+      "topology: {node: dgx-a100-80gb, fabric: eth-10g}\ngpus: 8\nstrategy: ddp\n"
+      "batch: {per_gpu: 64}\n";
+  const auto solution = solve(inputs_of(scenario), "gpus", given("efficiency=0.5"));
+  ASSERT_TRUE(solution) << to_text(solution.error().front());
+  ASSERT_TRUE(solution->low);
+  EXPECT_EQ(*solution->high, *solution->low + 1);
+  for (int gpus = 6; gpus <= 12; ++gpus) {
+    const Inputs inputs = inputs_of(scenario, {"gpus=" + std::to_string(gpus)});
+    const auto run = Points(inputs, Method::Simulate, {}).run(Strategy::Ddp, gpus);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->efficiency >= 0.5, gpus <= *solution->low) << gpus;
+  }
+}
+
+TEST(Solve, refuses_keys_without_a_number) {
+  for (const char* key : {"model.name", "nonsense", "ddp.static_graph", "ddp.powersgd"})
+    EXPECT_FALSE(on_fake("", key, "efficiency=0.9")) << key;
+  const auto near = on_fake("", "topology.override.nic.rat", "efficiency=0.9");
+  ASSERT_FALSE(near);
+  EXPECT_THAT(near.error().front().hint, HasSubstr("nic.rate"));
+  EXPECT_FALSE(on_fake("calibrate: {single_gpu: 900img/s}\n", "batch.per_gpu", "efficiency=0.9"));
+}
+
+}  // namespace
+}  // namespace lockstep

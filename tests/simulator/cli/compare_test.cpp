@@ -1,0 +1,113 @@
+#include "simulator/answers/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/simulator/cli/in_process.h"
+
+namespace lockstep {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::lockstep_in_process;
+using testing::small_scenario;
+
+class Compare : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "lockstep-compare-" + std::to_string(getpid());
+    std::filesystem::create_directories(folder_);
+    const auto predicted = lockstep_in_process({"predict", "-", "--json"}, small_scenario());
+    ASSERT_EQ(predicted.code, 0) << predicted.err;
+    result_ = json::parse(predicted.out);
+    write("a.json", result_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void write(const std::string& name, const json& result) const { std::ofstream(path(name)) << result.dump(); }
+
+  // The last run, ddp on 4, with 5 ms more of exposed communication.
+  json slower() const {
+    json changed = result_;
+    json& run = changed["runs"].back();
+    run["step_time_s"] = run["step_time_s"].get<double>() + 5e-3;
+    const double before = run["breakdown_s"].value("exposed_communication", 0.0);
+    run["breakdown_s"]["exposed_communication"] = before + 5e-3;
+    return changed;
+  }
+  std::string folder_;
+  json result_;
+};
+
+TEST_F(Compare, a_result_with_itself_has_no_error) {
+  const auto outcome =
+      lockstep_in_process({"compare", path("a.json"), path("a.json"), "--json", "--fail-above", "0.1%"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json comparison = json::parse(outcome.out);
+  EXPECT_EQ(comparison["rows"].size(), result_["runs"].size());
+  for (const json& row : comparison["rows"]) {
+    EXPECT_EQ(row["error"], 0.0);
+    EXPECT_TRUE(row["parts"].empty());
+  }
+}
+
+TEST_F(Compare, an_edited_result_shows_the_edit_as_error_and_part) {
+  json measured = slower();
+  measured["kind"] = "measured";
+  write("b.json", measured);
+  const auto outcome = lockstep_in_process({"compare", path("a.json"), path("b.json"), "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json comparison = json::parse(outcome.out);
+  EXPECT_EQ(comparison["reference"], path("b.json"));  // the measured one, wherever it stands
+  const json& row = comparison["rows"].back();
+  const double predicted = result_["runs"].back()["step_time_s"];
+  EXPECT_EQ(row["name"], "ddp on 4");
+  EXPECT_EQ(row["predicted_s"], predicted);
+  EXPECT_NEAR(row["error"].get<double>(), predicted / (predicted + 5e-3) - 1, 1e-12);
+  ASSERT_EQ(row["parts"].size(), 1U);
+  EXPECT_EQ(row["parts"][0]["cause"], "exposed_communication");
+  EXPECT_NEAR(row["parts"][0]["seconds"].get<double>(), -5e-3, 1e-12);
+}
+
+TEST_F(Compare, fail_above_decides_the_exit_code_by_the_worst_row) {
+  write("b.json", slower());
+  const double error = 5e-3 / result_["runs"].back()["step_time_s"].get<double>();
+  const std::string below = std::to_string(0.9 * error), above = std::to_string(1.1 * error);
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("b.json"), "--fail-above", below}).code, 3);
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("b.json"), "--fail-above", above}).code, 0);
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("b.json")}).code, 0);
+}
+
+TEST_F(Compare, families_are_not_mixed_unless_forced) {
+  json other = slower();
+  other["runs"].back()["implementation"] = "cpu stand-in";
+  write("b.json", other);
+  const auto refused = lockstep_in_process({"compare", path("a.json"), path("b.json")});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--force"));
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("b.json"), "--force"}).code, 0);
+  EXPECT_EQ(family_of("c10d Reducer, paced"), family_of("model of DDP"));
+}
+
+TEST_F(Compare, rows_of_one_side_alone_are_named_and_nothing_in_common_is_an_error) {
+  json fewer = result_, none = result_;
+  fewer["runs"].erase(fewer["runs"].size() - 1);
+  for (json& run : none["runs"]) run["gpus"] = 7;
+  write("fewer.json", fewer);
+  write("none.json", none);
+  const auto outcome = lockstep_in_process({"compare", path("a.json"), path("fewer.json")});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("a.json: ddp on 4"));
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("none.json")}).code, 1);
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json")}).code, 1);
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("nowhere.json")}).code, 1);
+}
+
+}  // namespace
+}  // namespace lockstep
