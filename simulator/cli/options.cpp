@@ -45,6 +45,7 @@ struct Raw {
   bool json = false, jsonl = false, csv = false;
   std::string seed, calibration, fail_above;
   PredictArguments predict;
+  SweepArguments sweep;
   ListArguments list;
   ShowArguments show;
   ValidateArguments validate;
@@ -83,6 +84,20 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("FILE");
   predict.add_flag("--estimate", raw.predict.estimate, "Without contention: faster, and the check of the simulation");
   predict.add_flag("--reference", raw.predict.reference, "Collectives message by message (up to 64 GPUs)");
+
+  CLI::App& sweep = add_command(app, "sweep", raw);
+  sweep
+      .add_option("FILE", raw.sweep.file,
+                  "A scenario with lists: a path, - for standard input, or a name of `list scenarios`")
+      ->required();
+  sweep.add_flag("--estimate", raw.sweep.estimate, "Without contention: faster");
+  sweep
+      .add_option("--workers", raw.sweep.workers, "Processes that work at the same time; one for each core by default")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  sweep.get_option("--output")
+      ->description("Keep the points in this folder: the same command goes on where it was stopped");
+  sweep.get_option("--output")->type_name("DIR");
 
   CLI::App& list = add_command(app, "list", raw);
   list.add_option("KIND", raw.list.kind, "models, topologies, fabrics, gpus or scenarios")->required();
@@ -141,6 +156,11 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     PredictArguments arguments = raw.predict;
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_predict(arguments, output); };
+  }
+  if (name == "sweep") {
+    SweepArguments arguments = raw.sweep;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_sweep(arguments, output); };
   }
   if (name == "list") {
     ListArguments arguments = raw.list;
@@ -241,7 +261,7 @@ std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vect
   const auto app = make_app(raw);
   if (words.empty())
     return WrongCommandLine{{on_command_line(ErrorKind::Missing, "a command is missing", "",
-                                             "predict, list, show, validate, help", "lockstep --help")},
+                                             "predict, sweep, list, show, validate, help", "lockstep --help")},
                             form};
   return parse(*app, raw, std::move(words));
 }
