@@ -8,7 +8,7 @@ logs="$root/build/logs"
 demo_scenario=scenarios/dp-vs-ddp-resnet50-8xa100.yaml
 
 core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
-  libfmt-dev libexpected-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-jsonschema)
+  libfmt-dev libexpected-dev libsqlite3-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-jsonschema)
 sanitizer_packages=(clang-14 libclang-rt-14-dev)
 tidy_packages=(clang-tidy-14 git)
 fresh_packages=(debootstrap git util-linux)

@@ -210,7 +210,7 @@ std::vector<std::string> keys_without_effect(const Scenario& s, const Reading& r
   note(!s.noise.jitter, "noise.runs", "without jitter every steady-state step is the same");
   for (const char* key : {"optimizer.implementation", "optimizer.weight_decay"})
     note(s.optimizer == OptimizerKind::None, key, "there is no optimizer");
-  for (const char* key : {"data.epochs", "data.validation_samples", "data.startup"})
+  for (const char* key : {"data.epochs", "data.validation_samples", "data.startup", "price_per_gpu_hour"})
     note(!s.data_samples, key, "`data.samples` is not given, so there is no time for the whole run");
   return notes;
 }

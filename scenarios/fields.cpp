@@ -385,10 +385,13 @@ const FieldTable<Scenario>& scenario_fields() {
     for (const char* key : {"fsdp", "local_sgd", "parameter_server"}) t.later(key, "Options of a later strategy");
     add_noise(t);
     t.later("measure", "How `lockstep measure` measures");
-    t.later("price_per_gpu_hour", "For the cost of an epoch and of the run");
+    t.number("price_per_gpu_hour", &Scenario::price_per_gpu_hour)
+        .above(0)
+        .unset("none")
+        .doc("What one GPU costs for an hour, in any currency: gives the cost of an epoch and of the run");
     t.integer("seed", &Scenario::seed).doc("Of the random numbers");
     t.refuse_sweeps("a list of values is a sweep; `lockstep predict` takes lists in `gpus` and `strategy` only",
-                    "keep one value; `lockstep sweep`, which runs every combination, comes with the next version");
+                    "keep one value, or run every combination with `lockstep sweep`");
     return t;
   }();
   return table;

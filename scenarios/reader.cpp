@@ -7,18 +7,14 @@
 #include "simulator/base/document.h"
 
 namespace lockstep {
+namespace {
 
-Expected<ReadScenario> read_scenario_with_origins(std::string_view text, const std::string& file_name,
-                                                  const std::vector<std::string>& sets, const ReadOptions& options) {
-  Expected<Document> document = parse_document(text, file_name);
-  if (!document) return tl::make_unexpected(std::move(document.error()));
+// `errors`: of --set.
+Expected<ReadScenario> read_checked(const Document& document, Errors errors, const ReadOptions& options) {
   ReadScenario out;
-  out.scenario.file = file_name;
-  for (const std::string& set : sets) {
-    const auto applied = apply_set(*document, set);
-    if (!applied) out.reading.errors.insert(out.reading.errors.end(), applied.error().begin(), applied.error().end());
-  }
-  scenario_fields().read_into(*document, out.scenario, out.reading);
+  out.scenario.file = document.file;
+  out.reading.errors = std::move(errors);
+  scenario_fields().read_into(document, out.scenario, out.reading);
   complete_and_check(out.scenario, out.reading);
   if (out.reading.errors.empty() && options.check) {
     for (Error& error : options.check(out.scenario)) {
@@ -29,6 +25,24 @@ Expected<ReadScenario> read_scenario_with_origins(std::string_view text, const s
   if (!out.reading.errors.empty()) return tl::make_unexpected(in_file_order(std::move(out.reading.errors)));
   out.notes = keys_without_effect(out.scenario, out.reading);
   return out;
+}
+
+}  // namespace
+
+Expected<ReadScenario> read_scenario_with_origins(std::string_view text, const std::string& file_name,
+                                                  const std::vector<std::string>& sets, const ReadOptions& options) {
+  Expected<Document> document = parse_document(text, file_name);
+  if (!document) return tl::make_unexpected(std::move(document.error()));
+  Errors errors;
+  for (const std::string& set : sets) {
+    const auto applied = apply_set(*document, set);
+    if (!applied) errors.insert(errors.end(), applied.error().begin(), applied.error().end());
+  }
+  return read_checked(*document, std::move(errors), options);
+}
+
+Expected<ReadScenario> read_scenario_document(const Document& document, const ReadOptions& options) {
+  return read_checked(document, {}, options);
 }
 
 Expected<Scenario> read_scenario(std::string_view text, std::string file_name, const std::vector<std::string>& sets,

@@ -28,6 +28,8 @@ struct ReadScenario {
 Expected<ReadScenario> read_scenario_with_origins(std::string_view text, const std::string& file_name,
                                                   const std::vector<std::string>& sets = {},
                                                   const ReadOptions& options = {});
+// The same of a document whose --set was applied; `document.file` names it.
+Expected<ReadScenario> read_scenario_document(const Document& document, const ReadOptions& options = {});
 Expected<Scenario> read_scenario(std::string_view text, std::string file_name,
                                  const std::vector<std::string>& sets = {}, const ReadOptions& options = {});
 // Reads the file first (kind Io when that fails).

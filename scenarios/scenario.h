@@ -89,6 +89,7 @@ struct Scenario {
   int data_epochs = 1;
   std::int64_t data_validation_samples = 0;
   double data_startup_s = 0;
+  std::optional<double> price_per_gpu_hour;  // any currency
 
   std::string torch_version = "2.11", nccl_version = "2.28.9", cuda_version = "13.0";
   std::optional<double> calibrate_single_gpu;  // samples/s of one GPU

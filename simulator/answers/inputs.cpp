@@ -43,11 +43,11 @@ Expected<Model> load_model(const Scenario& scenario) {
                                                                                         : scenario.model_name);
 }
 
-Expected<Inputs> load_inputs(const ScenarioText& source) {
-  Inputs inputs;
-  inputs.source = source;
+namespace {
+
+// What the reader calls last, so that these errors come with the place of the key that names the file.
+ReadOptions loading_into(Inputs& inputs) {
   ReadOptions options;
-  // What the reader calls last, so that these errors come with the place of the key that names the file.
   options.check = [&inputs](const Scenario& scenario) {
     Errors errors;
     Expected<Model> model = load_model(scenario);
@@ -64,7 +64,23 @@ Expected<Inputs> load_inputs(const ScenarioText& source) {
       errors.insert(errors.end(), topology.error().begin(), topology.error().end());
     return errors;
   };
-  Expected<ReadScenario> read = read_scenario_with_origins(source.text, source.file, source.sets, options);
+  return options;
+}
+
+}  // namespace
+
+Expected<Inputs> load_inputs(const ScenarioText& source) {
+  Inputs inputs;
+  inputs.source = source;
+  Expected<ReadScenario> read = read_scenario_with_origins(source.text, source.file, source.sets, loading_into(inputs));
+  if (!read) return tl::unexpected(std::move(read.error()));
+  inputs.read = std::move(*read);
+  return inputs;
+}
+
+Expected<Inputs> load_inputs(const Document& document) {
+  Inputs inputs;
+  Expected<ReadScenario> read = read_scenario_document(document, loading_into(inputs));
   if (!read) return tl::unexpected(std::move(read.error()));
   inputs.read = std::move(*read);
   return inputs;

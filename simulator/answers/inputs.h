@@ -30,6 +30,8 @@ struct Inputs {
 // All that is wrong in the scenario, the model file and the topology, in file order; more GPUs than the topology holds
 // is one of them.
 Expected<Inputs> load_inputs(const ScenarioText& source);
+// The same of one point of a sweep. `source` stays empty: levers, which ask again from text, cannot be found from it.
+Expected<Inputs> load_inputs(const Document& document);
 
 // The model that a scenario names: one of the zoo, or a file (relative paths start at the scenario's folder).
 Expected<Model> load_model(const Scenario& scenario);

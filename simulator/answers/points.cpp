@@ -11,6 +11,8 @@
 namespace lockstep {
 namespace {
 
+constexpr double kSecondsPerHour = 3600;
+
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
@@ -197,6 +199,10 @@ void Points::add_epochs(Run& run) const {
   const double validation_s =
       static_cast<double>(ceil_divide(s.data_validation_samples, evaluated)) * forward_only_s(run);
   run.total_time_s = s.data_startup_s + s.data_epochs * (*run.epoch_time_s + validation_s);
+  if (!s.price_per_gpu_hour) return;
+  const double per_second = *s.price_per_gpu_hour * run.gpus / kSecondsPerHour;
+  run.cost_per_epoch = *run.epoch_time_s * per_second;
+  run.cost_total = *run.total_time_s * per_second;
 }
 
 }  // namespace lockstep

@@ -19,6 +19,15 @@ struct PredictArguments {
 };
 int run_predict(const PredictArguments& arguments, Output& output);
 
+// lockstep sweep FILE; common.output_file names the folder that keeps the points
+struct SweepArguments {
+  CommonArguments common;
+  std::string file;
+  bool estimate = false;
+  int workers = 0;  // 0: one for each core
+};
+int run_sweep(const SweepArguments& arguments, Output& output);
+
 // lockstep list models|topologies|fabrics|gpus|scenarios
 struct ListArguments {
   CommonArguments common;

@@ -45,6 +45,7 @@ struct Raw {
   bool json = false, jsonl = false, csv = false;
   std::string seed, calibration, fail_above;
   PredictArguments predict;
+  SweepArguments sweep;
   ListArguments list;
   ShowArguments show;
   ValidateArguments validate;
@@ -112,6 +113,20 @@ void add_commands(CLI::App& app, Raw& raw) {
   compare.add_option("--fail-above", raw.fail_above, "Exit code 3 when the error of a row is larger, e.g. 10%")
       ->type_name("SHARE");
   compare.add_flag("--force", raw.compare.force, "Compare what is not the same thing, as DDP and a stand-in");
+
+  CLI::App& sweep = add_command(app, "sweep", raw);
+  sweep
+      .add_option("FILE", raw.sweep.file,
+                  "A scenario with lists: a path, - for standard input, or a name of `list scenarios`")
+      ->required();
+  sweep.add_flag("--estimate", raw.sweep.estimate, "Without contention: faster");
+  sweep
+      .add_option("--workers", raw.sweep.workers, "Processes that work at the same time; one for each core by default")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  sweep.get_option("--output")
+      ->description("Keep the points in this folder: the same command goes on where it was stopped");
+  sweep.get_option("--output")->type_name("DIR");
 
   CLI::App& list = add_command(app, "list", raw);
   list.add_option("KIND", raw.list.kind, "models, topologies, fabrics, gpus or scenarios")->required();
@@ -185,6 +200,11 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     CompareArguments arguments = raw.compare;
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_compare(arguments, output); };
+  }
+  if (name == "sweep") {
+    SweepArguments arguments = raw.sweep;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_sweep(arguments, output); };
   }
   if (name == "list") {
     ListArguments arguments = raw.list;
@@ -286,7 +306,7 @@ std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vect
   if (words.empty())
     return WrongCommandLine{
         {on_command_line(ErrorKind::Missing, "a command is missing", "",
-                         "predict, explain, solve, compare, list, show, validate, help", "lockstep --help")},
+                         "predict, sweep, explain, solve, compare, list, show, validate, help", "lockstep --help")},
         form};
   return parse(*app, raw, std::move(words));
 }

@@ -137,6 +137,14 @@ class PredictionTable {
       columns.push_back(
           {"total", total.name, [=](const Run& r) { return time_cell(r.total_time_s.value_or(0), total); }});
     }
+    // What is paid for, beside what it gives.
+    if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.cost_total.has_value(); })) {
+      columns.push_back({"per GPU", throughput_unit.substr(0, throughput_unit.find('/')) + "/s",
+                         [](const Run& r) { return format_significant(r.throughput / r.gpus); }});
+      columns.push_back(
+          {"cost", "epoch", [](const Run& r) { return format_significant(r.cost_per_epoch.value_or(0)); }});
+      columns.push_back({"cost", "total", [](const Run& r) { return format_significant(r.cost_total.value_or(0)); }});
+    }
     return columns;
   }
 

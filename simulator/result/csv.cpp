@@ -33,7 +33,9 @@ class Row {
   bool started_ = false;
 };
 
-std::string header(const std::set<std::string>& swept) {
+}  // namespace
+
+std::string csv_header(const std::vector<std::string>& swept) {
   Row row;
   for (const auto& key : swept) row.text(key);
   for (const char* name : {"strategy", "implementation", "gpus", "nodes", "world_size", "per_gpu_batch", "global_batch",
@@ -44,7 +46,7 @@ std::string header(const std::set<std::string>& swept) {
   return row.take();
 }
 
-std::string line(const Run& run, const std::set<std::string>& swept) {
+std::string csv_line(const Run& run, const std::vector<std::string>& swept) {
   Row row;
   for (const auto& key : swept) {
     const auto found = run.point.find(key);
@@ -68,14 +70,13 @@ std::string line(const Run& run, const std::set<std::string>& swept) {
   return row.take();
 }
 
-}  // namespace
-
 std::string result_to_csv(const Result& result) {
-  std::set<std::string> swept;
+  std::set<std::string> keys;
   for (const Run& run : result.runs)
-    for (const auto& [key, value] : run.point) swept.insert(key);
-  std::string csv = header(swept);
-  for (const Run& run : result.runs) csv += line(run, swept);
+    for (const auto& [key, value] : run.point) keys.insert(key);
+  const std::vector<std::string> swept(keys.begin(), keys.end());
+  std::string csv = csv_header(swept);
+  for (const Run& run : result.runs) csv += csv_line(run, swept);
   return csv;
 }
 

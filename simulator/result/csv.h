@@ -4,11 +4,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "simulator/result/result.h"
 
 namespace lockstep {
 
 std::string result_to_csv(const Result& result);
+
+// Row by row, with the swept keys in an order of the caller's. Each ends in LF.
+std::string csv_header(const std::vector<std::string>& swept);
+std::string csv_line(const Run& run, const std::vector<std::string>& swept);
 
 }  // namespace lockstep

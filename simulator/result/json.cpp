@@ -273,6 +273,16 @@ std::string run_to_json(const Run& run) {
   return dump_json(to_object(run), false);
 }
 
+Expected<Run> run_from_json(std::string_view text) {
+  const std::string file;
+  auto json = parse_json(text, file);
+  if (!json) return tl::unexpected(json.error());
+  Errors errors;
+  Run run = from_object<Run>(*json, "", file, errors);
+  if (!errors.empty()) return tl::unexpected(errors);
+  return run;
+}
+
 std::string run_to_message(const Run& run) {
   Json json = to_object(run);
   json["private"] = to_object(PrivatePart{run.communication_s, run.timeline, run.parts});

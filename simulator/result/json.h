@@ -25,6 +25,8 @@ Expected<Result> result_from_json(std::string_view text, const std::string& file
 
 // One run of `runs` on one line, without newline: the contract's keys only.
 std::string run_to_json(const Run& run);
+// Back again: every value that the contract has.
+Expected<Run> run_from_json(std::string_view text);
 
 // The private form between a forked child and its parent: the contract's keys and, under "private", what the contract
 // leaves out (timeline, parts, communication_s, values that are still zero). Reading gives back every field bit by bit.

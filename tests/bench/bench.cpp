@@ -195,6 +195,39 @@ std::string one_point_scenario() {
   return file;
 }
 
+// Points of a sweep by one worker: for each second, and how much a hundred times as many take in memory (parent).
+void sweep_points(benchmark::State& state, const std::string& scenario) {
+  if (program.empty()) {
+    state.SkipWithError("give --program=.../lockstep");
+    return;
+  }
+  const auto run = [&](std::int64_t points, bool estimate) {
+    std::string seeds;
+    for (std::int64_t i = 1; i <= points; ++i) seeds += fmt::format("{}{}", i == 1 ? "" : ",", i);
+    std::vector<std::string> command{program, "sweep", scenario, "--workers",
+                                     "1",     "--csv", "--set",  "seed=[" + seeds + "]"};
+    if (estimate) command.push_back("--estimate");
+    return run_program(command);
+  };
+  const bool estimate = state.range(0) != 0;
+  const std::int64_t points = state.range(1);
+  double per_point_s = 1e9, growth = 0;
+  for (auto _ : state) {
+    const ChildReport few = run(points / 100, estimate), many = run(points, estimate);
+    if (!few.ended_well || !many.ended_well) {
+      state.SkipWithError("the sweep failed");
+      return;
+    }
+    state.SetIterationTime(many.wall_s);
+    per_point_s = std::min(per_point_s, many.wall_s / static_cast<double>(points));
+    growth = many.peak_bytes - few.peak_bytes;
+  }
+  const char* how = estimate ? "estimated" : "simulated";
+  note({fmt::format("sweep, {} points on one core", how), "", fmt::format("{:.0f} /s", 1 / per_point_s), per_point_s});
+  note({fmt::format("sweep, memory of {} points less that of {}", points, points / 100), "",
+        fmt::format("{:.1f} MB", growth / 1e6)});
+}
+
 std::string program_beside() {
   std::error_code ignored;
   const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lockstep";
@@ -233,6 +266,12 @@ int main_of(int argc, char** argv) {
   process("process_help", {"--help"}, "`lockstep --help`", "");
   process("process_estimate", {"predict", scenario, "--estimate"}, "`lockstep predict --estimate`, one point", "");
   process("process_predict", {"predict", scenario}, "`lockstep predict`, one point", "< 60 ms");
+  benchmark::RegisterBenchmark("sweep_points", [=](benchmark::State& state) { sweep_points(state, scenario); })
+      ->Args({0, 1000})
+      ->Args({1, 10'000})
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
   int count = static_cast<int>(rest.size());
   benchmark::Initialize(&count, rest.data());
   if (benchmark::ReportUnrecognizedArguments(count, rest.data())) return 1;

@@ -42,6 +42,7 @@ int rank_of(std::string_view path) {
                                                                       {"simulator/exchange", 6},
                                                                       {"simulator/calibration", 7},
                                                                       {"simulator/answers", 7},
+                                                                      {"simulator/sweep", 7},
                                                                       {"simulator/cli", 8}};
   for (const auto& [folder, rank] : ranks) {
     if (is_below(path, folder)) {

@@ -112,7 +112,7 @@ TEST_F(Program, every_example_of_the_help_works) {
     std::istringstream lines(command.examples);
     for (std::string line; std::getline(lines, line); ++tried) {
       EXPECT_EQ(shell(line), 0) << line << '\n' << err_;
-      const bool to_file = line.find(" -o ") != std::string::npos;
+      const bool to_file = line.find(" -o ") != std::string::npos && command.name != "sweep";  // -o is its folder
       EXPECT_EQ(out_.empty(), to_file) << line;
     }
   }

@@ -1,0 +1,238 @@
+#include "simulator/sweep/store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "simulator/base/ensure.h"
+#include "simulator/result/result.h"
+
+namespace lockstep {
+namespace {
+
+// Another process may read the file while points are added: wait that long for each other.
+constexpr int kBusyMs = 10'000;
+
+tl::unexpected<Errors> wrong(ErrorKind kind, const std::string& file, std::string message, std::string hint = "") {
+  Error error;
+  error.kind = kind;
+  error.file = file;
+  error.message = std::move(message);
+  error.hint = std::move(hint);
+  return tl::make_unexpected(Errors{error});
+}
+
+// One prepared statement; `good` is false once something failed.
+class Statement {
+ public:
+  Statement(sqlite3* database, const char* sql) {
+    good_ = sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr) == SQLITE_OK;
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(int at, const std::string& text) {
+    good_ = good_ && sqlite3_bind_text(statement_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT) ==
+                         SQLITE_OK;
+    return *this;
+  }
+  Statement& bind(int at, std::size_t number) {
+    good_ = good_ && sqlite3_bind_int64(statement_, at, static_cast<sqlite3_int64>(number)) == SQLITE_OK;
+    return *this;
+  }
+  bool row() {
+    if (!good_) return false;
+    const int code = sqlite3_step(statement_);
+    good_ = code == SQLITE_ROW || code == SQLITE_DONE;
+    return code == SQLITE_ROW;
+  }
+  bool run() {
+    row();
+    return good_;
+  }
+  std::string text(int column) const {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    const int size = sqlite3_column_bytes(statement_, column);
+    return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
+  }
+  std::size_t number(int column) const { return static_cast<std::size_t>(sqlite3_column_int64(statement_, column)); }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  bool good_ = false;
+};
+
+bool execute(sqlite3* database, const char* sql) {
+  return sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+// The first line in which two texts differ, of each.
+std::pair<std::string, std::string> first_difference(const std::string& a, const std::string& b) {
+  std::istringstream left(a), right(b);
+  std::string of_a, of_b;
+  while (true) {
+    const bool more_a = static_cast<bool>(std::getline(left, of_a));
+    const bool more_b = static_cast<bool>(std::getline(right, of_b));
+    if (!more_a) of_a = "nothing";
+    if (!more_b) of_b = "nothing";
+    if (of_a != of_b || (!more_a && !more_b)) return {of_a, of_b};
+  }
+}
+
+}  // namespace
+
+struct SweepStore::Connection {
+  sqlite3* database = nullptr;
+  int lock = -1;
+  std::string file;
+  ~Connection() {
+    sqlite3_close(database);
+    if (lock >= 0) ::close(lock);
+  }
+
+  tl::unexpected<Errors> failed(const char* what) const {
+    return wrong(ErrorKind::Io, file, fmt::format("{}: {}", what, sqlite3_errmsg(database)));
+  }
+
+  std::string meta(const char* key) const {
+    Statement statement(database, "SELECT value FROM meta WHERE key = ?1");
+    return statement.bind(1, key).row() ? statement.text(0) : "";
+  }
+
+  // One process at a time adds points; the lock goes with the process, however it ends.
+  tl::expected<void, Errors> lock_folder(const std::string& folder) {
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (failure || !std::filesystem::is_directory(folder))
+      return wrong(ErrorKind::Io, folder,
+                   fmt::format("no folder can be made here: {}", failure ? failure.message() : "a file is in the way"),
+                   "-o names the folder that keeps the sweep");
+    lock = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0)
+      return wrong(ErrorKind::Io, folder, fmt::format("the folder cannot be opened: {}", std::strerror(errno)));
+    if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
+      return wrong(ErrorKind::Conflict, folder, "another lockstep is sweeping into this folder",
+                   "wait until it is done, or give another folder");
+    return {};
+  }
+
+  tl::expected<void, Errors> open_database() {
+    if (sqlite3_open(file.c_str(), &database) != SQLITE_OK) return failed("the sweep cannot be opened");
+    sqlite3_busy_timeout(database, kBusyMs);
+    // NORMAL: no wait for the disk at each point. A killed program loses nothing, a power cut the last points at most.
+    if (!file.empty() &&
+        !(execute(database, "PRAGMA journal_mode = WAL") && execute(database, "PRAGMA synchronous = NORMAL")))
+      return failed("the sweep cannot be opened");
+    return {};
+  }
+
+  tl::expected<void, Errors> create(const SweepIdentity& identity) {
+    if (!execute(database,
+                 "BEGIN IMMEDIATE; CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+                 "CREATE TABLE points(combination INTEGER PRIMARY KEY, key TEXT NOT NULL, state TEXT NOT NULL,"
+                 " run TEXT NOT NULL);"))
+      return failed("the sweep cannot be written");
+    const std::pair<const char*, std::string> entries[] = {{"format", "lockstep-sweep"},
+                                                           {"format_version", fmt::format("{}", kSweepFormatVersion)},
+                                                           {"lockstep_version", lockstep_version()},
+                                                           {"method", identity.method},
+                                                           {"points", fmt::format("{}", identity.points)},
+                                                           {"scenario", identity.scenario},
+                                                           {"identity", identity.identity}};
+    for (const auto& [key, value] : entries) {
+      Statement insert(database, "INSERT INTO meta VALUES(?1, ?2)");
+      if (!insert.bind(1, key).bind(2, value).run()) return failed("the sweep cannot be written");
+    }
+    if (!execute(database, "COMMIT")) return failed("the sweep cannot be written");
+    return {};
+  }
+
+  tl::expected<void, Errors> check(const SweepIdentity& identity) const {
+    if (meta("format") != "lockstep-sweep")
+      return wrong(ErrorKind::Conflict, file, "this is no sweep of lockstep", "give another folder");
+    if (const std::string version = meta("format_version"); version != fmt::format("{}", kSweepFormatVersion))
+      return wrong(
+          ErrorKind::NotSupported, file,
+          fmt::format("the sweep has format_version {}, this lockstep writes {}", version, kSweepFormatVersion),
+          "give another folder");
+    if (const std::string version = meta("lockstep_version"); version != lockstep_version())
+      return wrong(ErrorKind::Conflict, file,
+                   fmt::format("the sweep was begun by lockstep {}, this is {}", version, lockstep_version()),
+                   "give another folder: two versions may predict differently");
+    if (const std::string method = meta("method"); method != identity.method)
+      return wrong(
+          ErrorKind::Conflict, file,
+          fmt::format("the points in this folder were made by `{}`, these would be by `{}`", method, identity.method),
+          "give another folder");
+    if (const std::string stored = meta("identity"); stored != identity.identity) {
+      const auto [there, here] = first_difference(stored, identity.identity);
+      return wrong(ErrorKind::Conflict, file,
+                   fmt::format("the folder holds the sweep of another scenario: `{}` there, `{}` here", there, here),
+                   "give another folder, or the scenario of this one");
+    }
+    return {};
+  }
+
+  bool is_new() const {
+    Statement statement(database, "SELECT count(*) FROM sqlite_schema");
+    return statement.row() && statement.number(0) == 0;
+  }
+};
+
+SweepStore::SweepStore(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+SweepStore::SweepStore(SweepStore&&) noexcept = default;
+SweepStore& SweepStore::operator=(SweepStore&&) noexcept = default;
+SweepStore::~SweepStore() = default;
+
+Expected<SweepStore> SweepStore::open(const std::string& folder, const SweepIdentity& identity) {
+  auto connection = std::make_unique<Connection>();
+  if (!folder.empty()) {
+    if (auto locked = connection->lock_folder(folder); !locked) return tl::unexpected(std::move(locked.error()));
+    connection->file = (std::filesystem::path(folder) / "sweep.sqlite").string();
+  }
+  if (auto opened = connection->open_database(); !opened) return tl::unexpected(std::move(opened.error()));
+  auto good = connection->is_new() ? connection->create(identity) : connection->check(identity);
+  if (!good) return tl::unexpected(std::move(good.error()));
+  if (!execute(connection->database, "DELETE FROM points WHERE state = 'failed'"))
+    return connection->failed("the sweep cannot be written");
+  return SweepStore(std::move(connection));
+}
+
+tl::expected<void, Errors> SweepStore::put(const StoredPoint& point) {
+  // A statement alone is a transaction.
+  Statement insert(connection_->database, "INSERT INTO points VALUES(?1, ?2, ?3, ?4)");
+  insert.bind(1, point.combination).bind(2, point.key).bind(3, point.state).bind(4, point.run);
+  if (!insert.run()) return connection_->failed("a point cannot be stored");
+  return {};
+}
+
+bool SweepStore::has(std::size_t combination) const {
+  Statement statement(connection_->database, "SELECT 1 FROM points WHERE combination = ?1");
+  return statement.bind(1, combination).row();
+}
+
+std::optional<StoredPoint> SweepStore::get(std::size_t combination) const {
+  Statement statement(connection_->database, "SELECT key, state, run FROM points WHERE combination = ?1");
+  if (!statement.bind(1, combination).row()) return std::nullopt;
+  return StoredPoint{combination, statement.text(0), statement.text(1), statement.text(2)};
+}
+
+std::size_t SweepStore::size() const {
+  Statement statement(connection_->database, "SELECT count(*) FROM points");
+  LOCKSTEP_ENSURE(statement.row(), "the points cannot be counted: {}", sqlite3_errmsg(connection_->database));
+  return statement.number(0);
+}
+
+void SweepStore::forget_lock() const {
+  if (connection_->lock >= 0) ::close(connection_->lock);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,175 @@
+// `lockstep sweep`: the values are those of `predict`, and its forms.
+#include "simulator/sweep/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/simulator/cli/in_process.h"
+
+namespace lockstep {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::lockstep_in_process;
+using ::testing::StartsWith;
+
+const char* const kScenario =
+    "model: {name: resnet18, image: [32, 64]}\n"
+    "batch: {per_gpu: 16}\n"
+    "topology: dgx-a100-80gb\n"
+    "gpus: [2, 8]\n"
+    "strategy: [single, dp, ddp]\n"
+    "data: {samples: 50000, epochs: 2}\n";
+
+std::vector<json> lines_of(const std::string& text, const std::string& type) {
+  std::vector<json> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (json one = json::parse(line); one["type"] == type) found.push_back(std::move(one));
+  return found;
+}
+
+// A run of predict for one point of kScenario, without what only the whole answer or the sweep has.
+json bare(json run) {
+  for (const char* key : {"type", "notes", "point"}) run.erase(key);
+  return run;
+}
+
+TEST(Sweep, gives_every_point_the_value_that_predict_gives_it) {
+  for (const bool estimate : {false, true}) {
+    std::vector<std::string> words = {"sweep", "-", "--jsonl", "--workers", "3"};
+    if (estimate) words.push_back("--estimate");
+    const auto sweep = lockstep_in_process(words, kScenario);
+    ASSERT_EQ(sweep.code, 0) << sweep.err;
+    const auto runs = lines_of(sweep.out, "run");
+    ASSERT_EQ(runs.size(), 10u);  // 2 x (3 strategies x 2 - single once)
+    for (const json& run : runs) {
+      const json& point = run["point"];
+      std::vector<std::string> predict = {"predict", "-", "--json"};
+      if (estimate) predict.push_back("--estimate");
+      for (const char* key : {"model.image", "gpus", "strategy"})
+        predict.insert(predict.end(), {"--set", key + std::string("=") + point[key].get<std::string>()});
+      const json answer = json::parse(lockstep_in_process(predict, kScenario).out);
+      json expected = answer["runs"].back();
+      expected.erase("point");
+      EXPECT_EQ(bare(run), bare(expected)) << point;
+    }
+  }
+}
+
+TEST(Sweep, has_the_columns_of_the_contract_with_the_swept_keys_in_front) {
+  const auto sweep = lockstep_in_process({"sweep", "-", "--csv"}, kScenario);
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  EXPECT_THAT(sweep.out,
+              StartsWith("model.image,strategy,implementation,gpus,nodes,world_size,per_gpu_batch,global_batch,"
+                         "micro_steps,step_time_s,throughput,throughput_unit,speedup,efficiency,breakdown_s.input,"));
+  std::istringstream lines(sweep.out);
+  std::vector<std::string> starts;
+  for (std::string line; std::getline(lines, line);) starts.push_back(line.substr(0, line.find(',', 4)));
+  starts.erase(starts.begin());
+  EXPECT_THAT(starts, ::testing::ElementsAre("32,single", "32,dp", "32,ddp", "32,dp", "32,ddp", "64,single", "64,dp",
+                                             "64,ddp", "64,dp", "64,ddp"));
+}
+
+TEST(Sweep, is_the_same_whatever_the_number_of_workers) {
+  const auto one = lockstep_in_process({"sweep", "-", "--csv", "--workers", "1"}, kScenario);
+  const auto five = lockstep_in_process({"sweep", "-", "--csv", "--workers", "5"}, kScenario);
+  EXPECT_EQ(one.out, five.out);
+}
+
+TEST(Sweep, has_a_row_with_the_reason_for_a_point_that_cannot_run) {
+  const auto sweep = lockstep_in_process({"sweep", "-", "--jsonl", "--set", "gpus=[8,16]", "--set", "model.image=32",
+                                          "--set", "topology=[dgx-a100-80gb, {node: dgx-a100-80gb, fabric: own}]"},
+                                         kScenario);
+  EXPECT_EQ(sweep.code, 0) << sweep.err;
+  int refused = 0;
+  for (const json& run : lines_of(sweep.out, "run")) {
+    const bool one_node = run["point"]["topology"] == "dgx-a100-80gb";
+    const bool cannot = run["point"]["gpus"] == "16" && (one_node || run["strategy"] == "dp");
+    EXPECT_EQ(run.contains("not_run"), cannot) << run["point"];
+    EXPECT_EQ(run.contains("step_time_s"), !cannot);
+    refused += cannot ? 1 : 0;
+    if (cannot && one_node) {
+      EXPECT_THAT(run["not_run"].get<std::string>(), HasSubstr("holds 8 GPUs"));
+      EXPECT_EQ(run["gpus"], 16);
+    }
+  }
+  EXPECT_EQ(refused, 3);
+  const auto summary = lines_of(sweep.out, "summary").at(0);
+  EXPECT_EQ(summary["not_run"], 3);
+  EXPECT_EQ(summary["points"].get<int>(), summary["run"].get<int>() + 3);
+}
+
+TEST(Sweep, fails_when_nothing_can_run_and_refuses_what_is_wrong_everywhere) {
+  EXPECT_EQ(
+      lockstep_in_process(
+          {"sweep", "-", "--set", "gpus=[16,32]", "--set", "strategy=dp", "--set", "topology.fabric=own"}, kScenario)
+          .code,
+      2);
+  const auto nowhere = lockstep_in_process({"sweep", "-", "--set", "topology=nowhere"}, kScenario);
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("nowhere"));
+}
+
+TEST(Sweep, as_a_document_is_a_result_with_a_run_for_each_point) {
+  const json document = json::parse(lockstep_in_process({"sweep", "-", "--json"}, kScenario).out);
+  EXPECT_EQ(document["format"], "lockstep-result");
+  EXPECT_EQ(document["runs"].size(), 10u);
+  EXPECT_EQ(document["scenario"]["gpus"], json({2, 8}));
+}
+
+TEST(Sweep, shows_throughput_and_cost_of_a_gpu_side_by_side_where_there_is_a_price) {
+  const auto sweep = lockstep_in_process({"sweep", "-", "--set", "price_per_gpu_hour=[2,4]"}, kScenario);
+  EXPECT_THAT(sweep.out, AllOf(HasSubstr("per GPU"), HasSubstr("cost"), HasSubstr("price_per_gpu_hour")));
+}
+
+TEST(APrice, gives_the_cost_of_an_epoch_and_of_the_run) {
+  const auto predict = lockstep_in_process(
+      {"predict", "-", "--json", "--set", "model.image=32", "--set", "price_per_gpu_hour=2.5"}, kScenario);
+  ASSERT_EQ(predict.code, 0) << predict.err;
+  const json answer = json::parse(predict.out);
+  for (const json& run : answer["runs"]) {
+    const double gpu_hours = run["epoch_time_s"].get<double>() * run["gpus"].get<double>() / 3600;
+    EXPECT_NEAR(run["cost_per_epoch"].get<double>(), 2.5 * gpu_hours, 1e-12 * gpu_hours);
+    EXPECT_NEAR(run["cost_total"].get<double>(), 5 * gpu_hours, 1e-12 * gpu_hours);  // two epochs, no validation
+  }
+  const auto table = lockstep_in_process(
+      {"predict", "-", "--quiet", "--set", "model.image=32", "--set", "price_per_gpu_hour=2.5"}, kScenario);
+  EXPECT_THAT(table.out, AllOf(HasSubstr("per GPU"), HasSubstr("cost")));
+  EXPECT_EQ(
+      lockstep_in_process({"predict", "-", "--set", "price_per_gpu_hour=0", "--set", "model.image=32"}, kScenario).code,
+      1);
+}
+
+// A model file that changed since makes another sweep of it.
+TEST(SweepIdentity, knows_the_contents_of_the_files_that_a_scenario_names) {
+  const std::string file = ::testing::TempDir() + "lockstep-identity-" + std::to_string(getpid()) + ".yaml";
+  const auto write = [&](int width) {
+    std::ofstream(file) << "name: tiny\ninput: {shape: [8], dtype: fp32}\nops:\n- {op: linear, name: fc, out: " << width
+                        << "}\n";
+  };
+  const auto identity = [&] {
+    const auto axes =
+        read_sweep_axes("model: " + file + "\nbatch: {per_gpu: 4}\ntopology: dgx-a100-80gb\ngpus: [1, 2]\n", "x.yaml");
+    const auto made = axes ? sweep_identity(*axes, Method::Simulate) : tl::unexpected(axes.error());
+    return made ? made->identity : "wrong: " + to_text(made.error().front());
+  };
+  write(10);
+  const std::string first = identity();
+  EXPECT_THAT(first, HasSubstr("file " + file));
+  EXPECT_EQ(identity(), first);
+  write(11);
+  EXPECT_NE(identity(), first);
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace lockstep
