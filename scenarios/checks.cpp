@@ -60,6 +60,13 @@ class Checks {
     no_repeats("gpus", s_.gpus, [](int n) { return fmt::format("{}", n); });
     no_repeats("strategy", s_.strategies, [](Strategy one) { return std::string(name_of(one)); });
   }
+  void machine() {
+    for (const char* key : {"topology.nodes", "topology.gpu_index"}) {
+      const bool empty = std::string(key) == "topology.nodes" ? s_.topology_nodes.empty() : s_.gpu_index.empty();
+      if (empty && reading_.given(key) && reading_.sound(key))
+        check_.fail(ErrorKind::Range, key, "the list is empty", "at least one entry", "delete the key");
+    }
+  }
   void precision() {
     if (!reading_.sound("precision") || !reading_.sound("tf32") || s_.precision != Precision::Tf32) return;
     for (const auto& [key, value] : {std::pair{"tf32.conv", s_.tf32_conv}, std::pair{"tf32.matmul", s_.tf32_matmul}})
@@ -172,6 +179,7 @@ void complete_and_check(Scenario& scenario, Reading& reading) {
   checks.model();
   checks.batch();
   checks.lists();
+  checks.machine();
   checks.precision();
   checks.noise();
   checks.software();

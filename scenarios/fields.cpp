@@ -32,6 +32,15 @@ bool is_transformer(const Scenario& s) {
 bool takes_sequence(const Scenario& s) {
   return takes(s, "sequence") && !is_transformer(s);
 }
+bool has_mixed_nodes(const Scenario& s) {
+  return !s.topology_nodes.empty();
+}
+bool has_one_node_type(const Scenario& s) {
+  return s.topology_nodes.empty();
+}
+bool has_gpu_index(const Scenario& s) {
+  return !s.gpu_index.empty();
+}
 bool has_noise(const Scenario& s) {
   return !s.noise.none;
 }
@@ -123,7 +132,8 @@ void add_training(Table& t) {
 
 void add_machine(Table& t) {
   t.text("topology.node", &Scenario::topology_node)
-      .required()
+      .required_unless("topology.nodes")
+      .shown_if(has_one_node_type)
       .example("dgx-a100-80gb")
       .allowed("a machine such as dgx-a100-80gb or dgx1-v100, or the path of a topology file")
       .doc("A machine of `lockstep list topologies`, or the path of a topology file");
@@ -135,6 +145,14 @@ void add_machine(Table& t) {
       .range(1, 1024)
       .unset("all")
       .doc("GPUs used on each node");
+  t.integers("topology.gpu_index", &Scenario::gpu_index)
+      .range(0, 1023)
+      .shown_if(has_gpu_index)
+      .doc("Which GPUs of each node are used, by their index there and in the order of the ranks");
+  t.texts("topology.nodes", &Scenario::topology_nodes)
+      .shown_if(has_mixed_nodes)
+      .allowed("machines such as [dgx-a100-80gb, dgx1-v100], or paths of topology files")
+      .doc("In place of `node`: nodes that differ, in the order in which they are filled");
   const std::pair<const char*, const char*> classes[] = {
       {"nvlink", "all NVLinks of a GPU together"},
       {"pcie", "a PCIe slot; the uplinks of its switches follow unless given"},
@@ -161,8 +179,6 @@ void add_machine(Table& t) {
   t.no_shorthand("topology.override");
   for (const char* part : {"nvlink", "pcie", "host", "nic", "uplink", "wan"})
     t.no_shorthand(std::string("topology.override.") + part);
-  t.later("topology.nodes", "Nodes that differ");
-  t.later("topology.gpu_index", "Which GPUs of each node are used");
   t.integers("gpus", &Scenario::gpus)
       .one_or_many()
       .required()

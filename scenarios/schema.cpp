@@ -168,6 +168,12 @@ bool holds_required(const TableInfo& table, const std::string& group) {
                      [&](const FieldInfo& field) { return field.required && field.key.rfind(group + ".", 0) == 0; });
 }
 
+// `other` is a dotted key of the same group.
+Json either_required(const std::string& name, const std::string& other) {
+  const std::string other_name = other.substr(other.rfind('.') + 1);
+  return Json::array({{{"required", Json::array({name})}}, {{"required", Json::array({other_name})}}});
+}
+
 Json object_schema(const TableInfo& table, const std::string& group, const void* defaults) {
   Json schema = {{"type", "object"}, {"additionalProperties", false}};
   Json properties = Json::object(), required = Json::array();
@@ -182,7 +188,8 @@ Json object_schema(const TableInfo& table, const std::string& group, const void*
       properties[name] = group_schema(table, key, defaults);
     } else {
       properties[name] = field_schema(*field, defaults);
-      if (field->required) required.push_back(name);
+      if (field->required && field->required_unless.empty()) required.push_back(name);
+      if (!field->required_unless.empty()) schema["anyOf"] = either_required(name, field->required_unless);
     }
   }
   schema["properties"] = properties;

@@ -22,6 +22,7 @@ struct GpuType {
   double nvlink_per_link = 0;
   // peaks, FLOP/s, dense; 0 = the GPU has no such path
   double peak_fp64 = 0, peak_fp32 = 0, peak_tf32 = 0, peak_fp16 = 0, peak_bf16 = 0;
+  bool operator==(const GpuType&) const = default;
 };
 
 struct Host {

@@ -141,10 +141,8 @@ class Reestimate {
         inputs_(points.point_inputs(run.strategy, run.gpus, {run.per_gpu_batch, run.micro_steps}, single_step_s)) {}
 
   Expected<double> step_s(double kernel_factor, double host_factor) {
-    Scenario scenario = *inputs_.scenario;
-    scenario.host_factor = scenario.host_factor.value_or(inputs_.topology->node.host.factor) * host_factor;
     PointInputs changed = inputs_;
-    changed.scenario = &scenario;
+    changed.host_scale *= host_factor;
     changed.kernel_factor *= kernel_factor;
     changed.single_step_s *= kernel_factor;
     const auto run = points_.source().run(changed, {Method::Estimate, false});
@@ -156,6 +154,14 @@ class Reestimate {
   Points& points_;
   PointInputs inputs_;
 };
+
+// Of the rank that is busy longest: the others wait for it.
+const GpuType& slowest_gpu(const Run& run, const Topology& topology) {
+  const auto slowest = std::max_element(run.ranks.begin(), run.ranks.end(), [](const RankStats& a, const RankStats& b) {
+    return a.gpu_compute_utilization < b.gpu_compute_utilization;
+  });
+  return slowest == run.ranks.end() ? topology.node.gpu : gpu_of(*slowest, topology);
+}
 
 }  // namespace
 
@@ -184,7 +190,7 @@ Expected<Uncertainty> uncertainty_of(const Run& run, Points& points) {
   if (!single_s) return tl::unexpected(single_s.error());
   Reestimate again(run, points, *single_s);
   const bool calibrated = inputs.scenario().calibrate_single_gpu && !points.calibration().host_limits;
-  const Band kernels = kernel_band(inputs.model, topology.node.gpu, calibrated);
+  const Band kernels = kernel_band(inputs.model, slowest_gpu(run, topology), calibrated);
   const bool host_known = inputs.scenario().host_factor.has_value();
 
   const auto base = again.step_s(1, 1);

@@ -91,7 +91,7 @@ Expected<const Run*> ClaimBench::run(const Claim& claim, const ClaimSetting& set
   if (known != at.runs.end()) return &known->second;
   auto run = at.points->run(point.strategy, point.gpus, timeline);
   if (!run) return tl::unexpected(run.error());
-  if (!run->not_run && !fits_memory(*run, at.inputs.topology.node.gpu).value_or(true))
+  if (!run->not_run && !fits_memory(*run, at.inputs.topology).value_or(true))
     run->not_run = fmt::format("it does not fit the memory of one {}", at.inputs.topology.node.gpu.name);
   return &(at.runs[key] = *std::move(run));
 }

@@ -18,8 +18,10 @@ std::string folder_of(const Scenario& scenario) {
 TopologyRequest topology_request(const Scenario& scenario) {
   TopologyRequest request;
   request.node = scenario.topology_node;
+  request.nodes = scenario.topology_nodes;
   request.fabric = scenario.topology_fabric;
   request.gpus_per_node = scenario.gpus_per_node;
+  if (!scenario.gpu_index.empty()) request.gpu_index = scenario.gpu_index;
   request.overrides = scenario.topology_override;
   request.max_gpus = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
   request.folder = folder_of(scenario);

@@ -25,7 +25,7 @@ double rate_now(const Topology& topology, const std::string& link_class) {
   if (link_class == name_of(LinkClass::Pcie)) return pcie_slot_rate(topology);
   if (link_class == name_of(LinkClass::Uplink)) return pcie_uplink_rate(topology);
   if (link_class == name_of(LinkClass::Host)) return host_rate(topology);
-  if (link_class == name_of(LinkClass::Nic)) return nics_of(topology).rate;
+  if (link_class == name_of(LinkClass::Nic) || link_class == name_of(LinkClass::Wan)) return nics_of(topology).rate;
   return 0;
 }
 
@@ -180,7 +180,7 @@ class Search {
     const double gain = faster->not_run ? estimated : faster->throughput / run_.throughput - 1;
     note_bucket_cap(candidate, gain);
     if (faster->not_run || gain < kLeastGain) return {};
-    if (!fits_memory(*faster, changed->topology.node.gpu).value_or(true)) return {};
+    if (!fits_memory(*faster, changed->topology).value_or(true)) return {};
     found_.levers.push_back({candidate.set, faster->step_time_s, gain});
     return {};
   }

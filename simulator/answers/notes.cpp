@@ -27,6 +27,7 @@ class Notes {
 
   std::vector<std::string> take() {
     precision();
+    mixed_nodes();
     network();
     overrides();
     const Scenario& s = inputs_.scenario();
@@ -46,14 +47,33 @@ class Notes {
       notes_.push_back(fmt::format("`{}` has no effect: {}", key, why));
   }
 
+  std::vector<GpuType> gpus_that_differ() const {
+    const Topology& topology = inputs_.topology;
+    std::vector<GpuType> gpus = {topology.node.gpu};
+    for (const Node& node : topology.nodes)
+      if (std::find(gpus.begin(), gpus.end(), node.gpu) == gpus.end()) gpus.push_back(node.gpu);
+    return gpus;
+  }
+
+  void mixed_nodes() {
+    const auto gpus = gpus_that_differ();
+    if (gpus.size() < 2) return;
+    std::string text = fmt::format("One GPU, and so speed-up and efficiency, means {} of the first node.", gpus[0].name);
+    if (inputs_.scenario().calibrate_single_gpu)
+      text += " `calibrate.single_gpu` is taken as its speed and scales the kernels of every other GPU by the same factor.";
+    notes_.push_back(std::move(text));
+  }
+
   void precision() {
-    const GpuType& gpu = inputs_.topology.node.gpu;
+    const auto gpus = gpus_that_differ();
+    const bool tf32 = std::any_of(gpus.begin(), gpus.end(), [](const GpuType& gpu) { return gpu.peak_tf32 > 0; });
     const Precision precision = inputs_.scenario().precision;
-    const std::string no_tf32 = fmt::format("{} has no TF32 units", gpu.name);
-    for (const char* key : {"tf32.conv", "tf32.matmul"}) note(gpu.peak_tf32 == 0, key, no_tf32);
-    if (precision == Precision::Tf32) note(gpu.peak_tf32 == 0, "precision", no_tf32 + ", so tf32 is fp32");
-    if (precision == Precision::AmpBf16 && gpu.peak_bf16 == 0)
-      notes_.push_back(fmt::format("{} has no bf16 units: amp-bf16 computes as fp32.", gpu.name));
+    const std::string no_tf32 = fmt::format("{} has no TF32 units", gpus[0].name);
+    for (const char* key : {"tf32.conv", "tf32.matmul"}) note(!tf32, key, no_tf32);
+    if (precision == Precision::Tf32) note(!tf32, "precision", no_tf32 + ", so tf32 is fp32");
+    for (const GpuType& gpu : gpus)
+      if (precision == Precision::AmpBf16 && gpu.peak_bf16 == 0)
+        notes_.push_back(fmt::format("{} has no bf16 units: amp-bf16 computes as fp32.", gpu.name));
   }
 
   void network() {

@@ -29,6 +29,7 @@ PointRequest request_of(const PointInputs& inputs) {
   request.per_gpu_batch = inputs.per_gpu_batch;
   request.micro_steps = inputs.micro_steps;
   request.kernel_factor = inputs.kernel_factor;
+  request.host_scale = inputs.host_scale;
   request.single_step_s = inputs.single_step_s;
   request.folded = ranks_are_alike(request);
   return request;
@@ -101,6 +102,7 @@ std::string implementation_of(const PointInputs& inputs) {
   return "model of one GPU";
 }
 
+// `context` is that of the rank's node.
 MemoryEstimate memory_of(const PointInputs& inputs, const StepContext& context, int rank) {
   MemoryQuestion question;
   const Scenario& scenario = *inputs.scenario;
@@ -154,9 +156,9 @@ RankStats rank_stats(const PointInputs& inputs, const StepContext& context, cons
   return stats;
 }
 
-// Core-seconds that one step keeps busy on all hosts. Every DDP process: its launching thread and the staging of its
+// Core-seconds that one step keeps busy on the hosts of `ranks` GPUs. Every DDP process: its launching thread and the staging of its
 // pageable copy. DataParallel: the one process, N forward threads that share the lock, one backward thread per GPU.
-double host_core_seconds(const PointInputs& inputs, const StepContext& context, double lane_busy_s) {
+double host_core_seconds(const PointInputs& inputs, const StepContext& context, int ranks, double lane_busy_s) {
   const double micro_steps = inputs.micro_steps;
   const InputOptions& input = inputs.scenario->input;
   double staging_s = 0;
@@ -164,7 +166,7 @@ double host_core_seconds(const PointInputs& inputs, const StepContext& context, 
     staging_s =
         static_cast<double>(batch_bytes(*inputs.model, inputs.per_gpu_batch * inputs.micro_steps, input.dtype)) /
         context.input.pageable_rate;
-  if (inputs.strategy != Strategy::Dp || inputs.gpus == 1) return inputs.gpus * (lane_busy_s + staging_s);
+  if (inputs.strategy != Strategy::Dp || inputs.gpus == 1) return ranks * (lane_busy_s + staging_s);
   double forward_s = 0, backward_s = 0;
   for (const auto& op : context.op_costs) {
     for (const auto& kernel : op.forward) forward_s += host_seconds(kernel.host, context.host);
@@ -190,6 +192,29 @@ void add_step_times(Run& run, const Shown& shown, const Scenario& scenario) {
                       static_cast<int>(sorted.size()), "steps"};
 }
 
+// The contexts of all kinds of ranks.
+class RankContexts {
+ public:
+  explicit RankContexts(const StepContext& first) : first_(first), kinds_(rank_kinds(first.request)) {
+    for (std::size_t k = 1; k < kinds_.size(); ++k) {
+      PointRequest request = first.request;
+      request.node = kinds_[k].node;
+      others_.emplace_back(request);
+    }
+  }
+  const StepContext& of(int rank) const {
+    std::size_t kind = 0;
+    while (kind + 1 < kinds_.size() && kinds_[kind + 1].first_rank <= rank) ++kind;
+    return kind == 0 ? first_ : others_[kind - 1];
+  }
+  bool differ() const { return !others_.empty(); }
+
+ private:
+  const StepContext& first_;
+  std::vector<RankKind> kinds_;
+  std::vector<StepContext> others_;  // without the first
+};
+
 // Replays of more ranks than this are not made; only the critical rank is listed then.
 constexpr int kMaxListedRanks = 64;
 
@@ -197,12 +222,19 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
                const StepRecord& record, int step, const JitterSource& jitter, const PointOptions& options) {
   const auto ranges = rank_ranges(graph);
   const int critical = record.steps[static_cast<std::size_t>(step)].critical_rank;
+  const RankContexts contexts(context);
+  double core_seconds = 0;
+  int counted_ranks = 0;
   for (const auto& range : ranges) {
     const bool is_critical = range.simulated == critical;
     if (!is_critical && static_cast<int>(ranges.size()) > kMaxListedRanks) continue;
     const Replay replayed = replay(graph, record, range.simulated, step, jitter,
                                    {is_critical && options.timeline, is_critical && options.parts});
-    run.ranks.push_back(rank_stats(inputs, context, range, replayed));
+    const StepContext& here = contexts.of(range.first);
+    run.ranks.push_back(rank_stats(inputs, here, range, replayed));
+    const int ranks = range.last - range.first + 1;
+    if (is_critical || contexts.differ()) core_seconds += host_core_seconds(inputs, here, ranks, replayed.host_busy_s);
+    if (is_critical || contexts.differ()) counted_ranks += ranks;
     if (!is_critical) continue;
     run.breakdown_s = replayed.breakdown_s;
     run.communication_s = replayed.communication_s;
@@ -210,9 +242,12 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
     run.buckets = replayed.buckets;
     run.timeline = replayed.timeline;
     run.parts = replayed.parts;
-    const double cores = static_cast<double>(inputs.topology->node.host.cores) * run.nodes;
-    run.cpu_utilization = host_core_seconds(inputs, context, replayed.host_busy_s) / (cores * run.step_time_s);
   }
+  double cores = 0;
+  for (int node = 0; node < run.nodes; ++node) cores += inputs.topology->node_type(node).host.cores;
+  // The ranks that were not replayed are as busy as those that were.
+  if (inputs.strategy == Strategy::Ddp) core_seconds *= static_cast<double>(inputs.gpus) / counted_ranks;
+  run.cpu_utilization = core_seconds / (cores * run.step_time_s);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct PointInputs {
   std::int64_t per_gpu_batch = 1;  // micro-batch of one GPU
   int micro_steps = 1;
   double kernel_factor = 1;  // g of calibrate.single_gpu
+  double host_scale = 1;     // on the host factor of every node
   double single_step_s = 0;  // step of one GPU without wrapper at the same per-GPU batch; sets the expected wait
 };
 

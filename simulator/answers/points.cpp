@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -45,12 +46,31 @@ double forward_only_s(const Run& run) {
 
 }  // namespace
 
-std::optional<bool> fits_memory(const Run& run, const GpuType& gpu) {
-  std::optional<std::int64_t> most;
-  for (const RankStats& rank : run.ranks)
-    if (rank.memory_reserved_bytes) most = std::max(most.value_or(0), *rank.memory_reserved_bytes);
-  if (!most || gpu.memory_bytes <= 0) return std::nullopt;
-  return static_cast<double>(*most) <= gpu.memory_bytes;
+// `ranks` starts with the first of them ("8-15").
+const GpuType& gpu_of(const RankStats& rank, const Topology& topology) {
+  int first = 0;
+  std::from_chars(rank.ranks.data(), rank.ranks.data() + rank.ranks.size(), first);
+  return topology.node_type(topology.node_of(first)).gpu;
+}
+
+std::optional<bool> fits_memory(const Run& run, const Topology& topology) {
+  const bool known = std::any_of(run.ranks.begin(), run.ranks.end(), [&](const RankStats& rank) {
+    return rank.memory_reserved_bytes && gpu_of(rank, topology).memory_bytes > 0;
+  });
+  if (!known) return std::nullopt;
+  return !memory_lack(run, topology);
+}
+
+std::optional<MemoryLack> memory_lack(const Run& run, const Topology& topology) {
+  std::optional<MemoryLack> lack;
+  for (const RankStats& rank : run.ranks) {
+    const double memory = gpu_of(rank, topology).memory_bytes;
+    const MemoryLack one{rank.memory_reserved_bytes.value_or(0), memory};
+    const auto missing = [](const MemoryLack& l) { return static_cast<double>(l.needed_bytes) - l.memory_bytes; };
+    if (memory <= 0 || missing(one) <= 0) continue;
+    if (!lack || missing(one) > missing(*lack)) lack = one;
+  }
+  return lack;
 }
 
 Points::Points(const Inputs& inputs, Method method, PointSource source)
@@ -103,7 +123,7 @@ Batch Points::baseline_batch() {
     const Batch batch{global / steps, static_cast<int>(steps)};
     const auto run = source_.run(point_inputs(Strategy::Single, 1, batch, 0), {Method::Estimate, false, false});
     if (!run) return first;
-    if (fits_memory(*run, inputs_.topology.node.gpu).value_or(true)) return batch;
+    if (fits_memory(*run, inputs_.topology).value_or(true)) return batch;
   }
   return first;
 }
@@ -117,7 +137,7 @@ Expected<Points::Single> Points::single(bool timeline) {
   Single single;
   single.accumulated = strong() && batch.micro_steps > inputs_.scenario().accumulate_steps;
   single.baseline = {Strategy::Single, batch.per_gpu, batch.micro_steps, run->step_time_s,
-                     fits_memory(*run, inputs_.topology.node.gpu).value_or(true)};
+                     fits_memory(*run, inputs_.topology).value_or(true)};
   compare(*run, single.baseline);
   add_epochs(*run);
   single.run = std::move(*run);
@@ -136,7 +156,7 @@ Expected<double> Points::single_step_s(const Batch& batch) {
 }
 
 std::optional<std::string> Points::why_not(Strategy strategy, int gpus) const {
-  const int node = inputs_.topology.gpus_per_node;
+  const int node = inputs_.topology.gpus_on(0);
   if (strategy == Strategy::Single) return std::nullopt;
   if (strategy == Strategy::Dp && gpus > node)
     return "DataParallel runs in one process: one node has " + counted(node, "GPU");

@@ -83,7 +83,16 @@ class Points {
   std::map<std::pair<std::int64_t, int>, double> single_steps_;
 };
 
-// Largest memory_reserved_bytes of the run's ranks against the GPU's memory; nothing when the run says nothing.
-std::optional<bool> fits_memory(const Run& run, const GpuType& gpu);
+// Ranks of one RankStats have the same type of GPU.
+const GpuType& gpu_of(const RankStats& rank, const Topology& topology);
+
+// memory_reserved_bytes of every rank against the memory of its GPU; nothing when the run says nothing.
+std::optional<bool> fits_memory(const Run& run, const Topology& topology);
+// The rank that lacks most; nothing when all fit.
+struct MemoryLack {
+  std::int64_t needed_bytes = 0;
+  double memory_bytes = 0;
+};
+std::optional<MemoryLack> memory_lack(const Run& run, const Topology& topology);
 
 }  // namespace lockstep

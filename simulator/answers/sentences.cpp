@@ -38,8 +38,8 @@ bool is_strong(const Run& run) {
 
 class Writer {
  public:
-  Writer(Result& result, const Run& single, const GpuType& gpu)
-      : result_(result), single_(single), gpu_(gpu), on_cores_(gpu.vendor == "cpu") {}
+  Writer(Result& result, const Run& single, const Topology& topology)
+      : result_(result), single_(single), topology_(topology), on_cores_(topology.node.gpu.vendor == "cpu") {}
 
   void say(const char* id, Values values) {
     values["device"] = on_cores_ ? "core" : "gpu";
@@ -121,13 +121,12 @@ class Writer {
   }
 
   void memory(const Run& run) {
-    if (fits_memory(run, gpu_).value_or(true)) return;
-    std::int64_t needed = 0;
-    for (const RankStats& rank : run.ranks) needed = std::max(needed, rank.memory_reserved_bytes.value_or(0));
+    const auto lack = memory_lack(run, topology_);
+    if (!lack) return;
     Values values = about(run);
     values["per_gpu_batch"] = text_of(run.per_gpu_batch);
-    values["needed"] = digits(static_cast<double>(needed));
-    values["memory"] = digits(gpu_.memory_bytes);
+    values["needed"] = digits(static_cast<double>(lack->needed_bytes));
+    values["memory"] = digits(lack->memory_bytes);
     say("does_not_fit", std::move(values));
   }
 
@@ -196,7 +195,7 @@ class Writer {
 
   Result& result_;
   const Run& single_;
-  const GpuType& gpu_;
+  const Topology& topology_;
   bool on_cores_;
 };
 
@@ -268,7 +267,7 @@ void add_sentences(Result& result, const Points::Single& single, const Inputs& i
   const auto at = focus_run(result.runs);
   if (!at) return;
   const Run& focus = result.runs[*at];
-  Writer writer(result, single.run, inputs.topology.node.gpu);
+  Writer writer(result, single.run, inputs.topology);
   std::vector<const Run*> shown;  // the strategies at the largest GPU count
   for (const Run& run : result.runs)
     if (!run.not_run && run.gpus == focus.gpus && (run.strategy != Strategy::Single || &run == &focus))

@@ -45,6 +45,7 @@ struct FieldInfo {
   std::string doc, since = "0.1.0";
   std::string example;  // YAML of a good value, for required keys
   bool required = false;
+  std::string required_unless;  // of a required key: another key that may stand in its place
   bool list = false;  // a list by nature
   bool one_or_many = false;
   bool positional = false;

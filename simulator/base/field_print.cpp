@@ -106,6 +106,14 @@ std::string resolved_yaml(const std::vector<ResolvedField>& fields) {
   return out;
 }
 
+namespace {
+
+std::string required_text(const FieldInfo& field) {
+  return field.required_unless.empty() ? "required" : fmt::format("required, or `{}`", field.required_unless);
+}
+
+}  // namespace
+
 std::string keys_markdown(const TableInfo& table, const void* defaults) {
   std::string out = "| key | what may stand there | default | meaning |\n|---|---|---|---|\n";
   for (const FieldInfo& field : table.fields) {
@@ -114,7 +122,7 @@ std::string keys_markdown(const TableInfo& table, const void* defaults) {
     for (const FieldChoice& choice : field.choices)
       if (choice.later) later.push_back(choice.name);
     if (!later.empty()) allowed += fmt::format(" (later: {})", fmt::join(later, ", "));
-    const std::string standard = field.required ? "required" : field_yaml(field, defaults).value_or("");
+    const std::string standard = field.required ? required_text(field) : field_yaml(field, defaults).value_or("");
     const std::string quoted = field.required || standard.empty() ? standard : "`" + standard + "`";
     out += fmt::format("| `{}` | {} | {} | {} |\n", field.key, escaped(allowed), escaped(quoted), escaped(field.doc));
     if (field.row_table == nullptr) continue;

@@ -255,13 +255,17 @@ class TableReader {
   // Missing keys, then the rules whose keys are all sound.
   void finish() {
     for (const FieldInfo& field : table_.fields)
-      if (field.required && !out_.given(prefix_ + field.key) && !failed(field.key)) report_missing(field);
+      if (field.required && !out_.given(prefix_ + field.key) && !failed(field.key) && !replaced(field))
+        report_missing(field);
     for (const TableRule& rule : table_.rules) {
       const bool sound =
           std::none_of(rule.keys.begin(), rule.keys.end(), [&](const std::string& k) { return failed(k); });
       TableCheck check(out_, prefix_);
       if (sound) rule.run(target_, check);
     }
+  }
+  bool replaced(const FieldInfo& field) const {
+    return !field.required_unless.empty() && out_.given(prefix_ + field.required_unless);
   }
   // Named by its group where the whole group is missing and a bare value would do: `topology`, not `topology.node`.
   void report_missing(const FieldInfo& field) {

@@ -51,6 +51,8 @@ class FieldBuilder {
   FieldBuilder& since(std::string version) { return field_->since = std::move(version), *this; }
   FieldBuilder& example(std::string yaml) { return field_->example = std::move(yaml), *this; }
   FieldBuilder& required() { return field_->required = true, *this; }
+  // One of the two is needed.
+  FieldBuilder& required_unless(std::string key) { return field_->required_unless = std::move(key), required(); }
   FieldBuilder& range(double low, double high) { return field_->low = low, field_->high = high, *this; }  // inclusive
   FieldBuilder& above(double low) { return field_->low = low, field_->low_open = true, *this; }           // exclusive
   FieldBuilder& allowed(std::string words) { return field_->allowed = std::move(words), *this; }  // for messages

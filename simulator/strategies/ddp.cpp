@@ -28,16 +28,24 @@ enum class Reduction {
 class DdpBuilder {
  public:
   explicit DdpBuilder(const StepContext& context)
-      : context_(context),
-        options_(context.scenario.ddp),
+      : options_(context.scenario.ddp),
         ranks_(context.request.gpus),
         ring_(ring_of(context.topology, context.request.gpus)),
-        phases_(bucket_phases(context.model, options_, torch_version(context.scenario))) {}
+        phases_(bucket_phases(context.model, options_, torch_version(context.scenario))) {
+    graph_.launch_latency_s = context.host.launch_latency;
+    graph_.contention = context.ddp.phi;
+    for (const RankKind& kind : rank_kinds(context.request)) {
+      PointRequest request = context.request;
+      request.node = kind.node;
+      if (kind.node == context.request.node)
+        contexts_.push_back(context);
+      else
+        contexts_.emplace_back(request);
+      graph_.classes.push_back({kind.first_rank, kind.ranks, request.folded});
+    }
+  }
 
   StepGraph build() {
-    graph_.launch_latency_s = context_.host.launch_latency;
-    graph_.contention = context_.ddp.phi;
-    graph_.classes = {{0, ranks_, context_.request.folded}};
     if (options_.static_graph) graph_.warm_up.push_back(step(phases_.initial, Reduction::AfterBackward, false));
     if (phases_.is_rebuilt) {
       graph_.warm_up.push_back(step(phases_.initial, Reduction::Overlapped, false));
@@ -51,48 +59,71 @@ class DdpBuilder {
   // One optimizer step. `rebuilds`: buckets are rebuilt at the start of its forward.
   StepProgram step(const std::vector<Bucket>& buckets, Reduction reduction, bool rebuilds) {
     StepProgram step;
-    step.programs.resize(1);
-    step.micro_steps = context_.request.micro_steps;
+    step.programs.resize(contexts_.size());
+    step.micro_steps = contexts_.front().request.micro_steps;
     for (const auto& bucket : buckets) step.bucket_bytes.push_back(bucket.bytes);
-    ProgramBuilder program(graph_, step.programs[0]);
-    const RankView view;
-    add_start(program, context_, view);
-    for (int micro = 0; micro < step.micro_steps; ++micro) {
-      const bool last = micro + 1 == step.micro_steps;
-      const bool synchronises = last || !context_.scenario.accumulate_no_sync;
-      // Under no_sync the following forward broadcasts no buffers; the step before ended with a synchronising backward.
-      const bool broadcasts = micro == 0 || !context_.scenario.accumulate_no_sync;
-      add_input_copy(graph_, step, program, context_, context_.request.folded);
-      program.host(context_.host.factor * context_.ddp.wrapper, Cause::HostBound, "DDP forward");
-      if (micro == 0 && rebuilds) add_rebuild(step, program);
-      if (broadcasts) add_buffer_broadcast(step, program);
-      add_forward(program, context_, view);
-      add_graph_walk(program, synchronises);
-      add_backward_pass(step, program, buckets, synchronises ? reduction : Reduction::AfterBackward, synchronises,
-                        context_.keeps_gradients || micro > 0);
-    }
-    add_optimizer(program, context_, view);
-    add_expected_wait(program);
+    for (class_ = 0; class_ < contexts_.size(); ++class_) add_program(step, buckets, reduction, rebuilds);
     return step;
   }
 
+  // That of the class at hand.
+  void add_program(StepProgram& step, const std::vector<Bucket>& buckets, Reduction reduction, bool rebuilds) {
+    ProgramBuilder program(graph_, step.programs[class_]);
+    const RankView view;
+    next_meeting_ = 0;
+    add_start(program, context(), view);
+    for (int micro = 0; micro < step.micro_steps; ++micro) {
+      const bool last = micro + 1 == step.micro_steps;
+      const bool synchronises = last || !context().scenario.accumulate_no_sync;
+      // Under no_sync the following forward broadcasts no buffers; the step before ended with a synchronising backward.
+      const bool broadcasts = micro == 0 || !context().scenario.accumulate_no_sync;
+      add_input_copy(step, program);
+      program.host(context().host.factor * context().ddp.wrapper, Cause::HostBound, "DDP forward");
+      if (micro == 0 && rebuilds) add_rebuild(step, program);
+      if (broadcasts) add_buffer_broadcast(step, program);
+      add_forward(program, context(), view);
+      add_graph_walk(program, synchronises);
+      add_backward_pass(step, program, buckets, synchronises ? reduction : Reduction::AfterBackward, synchronises,
+                        context().keeps_gradients || micro > 0);
+    }
+    add_optimizer(program, context(), view);
+    add_expected_wait(program);
+  }
+
+  // Every class comes to the same meetings in the same order: the first one makes them.
+  template <class Make>
+  int meet(StepProgram& step, const Make& make) {
+    if (next_meeting_ == static_cast<int>(step.meetings.size())) step.meetings.push_back(make());
+    return next_meeting_++;
+  }
+
   int add_meeting(StepProgram& step, const std::string& name, CollectiveOperation operation, std::int64_t bytes,
-                  Cause cause) {
+                  Cause cause, int bucket = -1) {
+    return meet(step, [&] { return collective(name, operation, bytes, cause, bucket); });
+  }
+
+  Meeting collective(const std::string& name, CollectiveOperation operation, std::int64_t bytes, Cause cause,
+                     int bucket) {
     Meeting meeting;
     meeting.name = name;
     meeting.on = ArriveOn::Communication;
     meeting.cause = cause;
-    meeting.holds = {false};
+    meeting.holds.assign(contexts_.size(), false);
+    meeting.bucket = bucket;
     meeting.payload_bytes = bytes;
     put_plan(plan_collective(ring_, operation, bytes), ring_, meeting, graph_);
-    step.meetings.push_back(meeting);
-    return static_cast<int>(step.meetings.size()) - 1;
+    return meeting;
+  }
+
+  void add_input_copy(StepProgram& step, ProgramBuilder& program) {
+    if (const auto copy = input_copy(graph_, context()))
+      arrive_at_input_copy(program, meet(step, [&] { return *copy; }), context());
   }
 
   // Rank 0's order of parameters goes to all: two small broadcasts, each waited for and read back by the host.
   void add_rebuild(StepProgram& step, ProgramBuilder& program) {
     if (ranks_ == 1) return;
-    const auto parameters = static_cast<std::int64_t>(context_.model.parameters.size());
+    const auto parameters = static_cast<std::int64_t>(context().model.parameters.size());
     const auto buckets = static_cast<std::int64_t>(phases_.rebuilt.size());
     for (const std::int64_t entries : {parameters + 1, buckets}) {
       const int meeting = add_meeting(step, "bucket order", CollectiveOperation::Broadcast, 4 * entries, Cause::Other);
@@ -107,15 +138,15 @@ class DdpBuilder {
   void add_buffer_broadcast(StepProgram& step, ProgramBuilder& program) {
     if (!options_.broadcast_buffers) return;
     std::map<DType, std::pair<std::int64_t, int>> groups;  // bytes, tensors
-    for (const auto& buffer : context_.model.buffers) {
+    for (const auto& buffer : context().model.buffers) {
       groups[buffer.dtype].first += buffer.bytes();
       groups[buffer.dtype].second += 1;
     }
     for (const auto& [dtype, group] : groups) {
       const auto [bytes, tensors] = group;
       const double pass_s =
-          2.0 * static_cast<double>(bytes) / (context_.ddp.copy_efficiency * context_.memory_bandwidth);
-      program.kernel(context_.host.c_b, kernel_own_s() + pass_s, Cause::BufferBroadcast, "flatten buffers");
+          2.0 * static_cast<double>(bytes) / (context().ddp.copy_efficiency * context().memory_bandwidth);
+      program.kernel(context().host.c_b, kernel_own_s() + pass_s, Cause::BufferBroadcast, "flatten buffers");
       if (ranks_ > 1) {
         const int meeting =
             add_meeting(step, "buffer broadcast", CollectiveOperation::Broadcast, bytes, Cause::BufferBroadcast);
@@ -123,7 +154,7 @@ class DdpBuilder {
         program.stream_wait(meeting);
       }
       for (int tensor = 0; tensor < tensors; ++tensor)
-        program.kernel(context_.host.launch_call, kernel_own_s() + pass_s / tensors, Cause::BufferBroadcast,
+        program.kernel(context().host.launch_call, kernel_own_s() + pass_s / tensors, Cause::BufferBroadcast,
                        "copy buffer");
     }
   }
@@ -132,22 +163,22 @@ class DdpBuilder {
 
   void add_graph_walk(ProgramBuilder& program, bool synchronises) {
     if (!synchronises || !options_.find_unused_parameters || options_.static_graph) return;
-    const auto nodes = static_cast<double>(context_.model.ops.size() + context_.model.parameters.size());
-    program.host(context_.host.factor * kGraphWalkPerNode * nodes, Cause::HostBound, "search unused parameters");
+    const auto nodes = static_cast<double>(context().model.ops.size() + context().model.parameters.size());
+    program.host(context().host.factor * kGraphWalkPerNode * nodes, Cause::HostBound, "search unused parameters");
   }
 
   void add_backward_pass(StepProgram& step, ProgramBuilder& program, const std::vector<Bucket>& buckets,
                          Reduction reduction, bool synchronises, bool accumulates) {
     const RankView view;
-    if (const OpCost* loss = loss_cost(context_)) {
-      add_loss(program, context_, *loss, view);
+    if (const OpCost* loss = loss_cost(context())) {
+      add_loss(program, context(), *loss, view);
       add_loss_backward(program, *loss, view);
     }
     BucketState state(*this, step, program, buckets);
     if (synchronises && reduction == Reduction::Overlapped) {
-      add_backward(program, context_, view, accumulates, [&state](ParameterId p) { state.copy_in(p); });
+      add_backward(program, context(), view, accumulates, [&state](ParameterId p) { state.copy_in(p); });
     } else {
-      add_backward(program, context_, view, accumulates, {});
+      add_backward(program, context(), view, accumulates, {});
       if (!synchronises) return;
       launch_used_map(step, program);
       for (const auto& bucket : buckets)
@@ -162,7 +193,7 @@ class DdpBuilder {
   // One all-reduce of an int32 map with one entry per parameter, behind the buckets that were launched before.
   int launch_used_map(StepProgram& step, ProgramBuilder& program) {
     if (ranks_ == 1) return -1;
-    const auto bytes = 4 * static_cast<std::int64_t>(context_.model.parameters.size());
+    const auto bytes = 4 * static_cast<std::int64_t>(context().model.parameters.size());
     const int meeting =
         add_meeting(step, "used parameters", CollectiveOperation::AllReduce, bytes, Cause::ExposedCommunication);
     program.arrive(meeting, ddp_call_s(), "ncclAllReduce used parameters");
@@ -171,9 +202,9 @@ class DdpBuilder {
 
   // Ranks are never quite equally fast; without drawn noise every step carries the expected wait for the slowest.
   void add_expected_wait(ProgramBuilder& program) {
-    const Noise& noise = context_.scenario.noise;
+    const Noise& noise = context().scenario.noise;
     if (noise.none || noise.jitter || ranks_ == 1) return;
-    const double wait = straggler_wait_seconds(context_.request.single_step_s, ranks_, context_.ddp);
+    const double wait = straggler_wait_seconds(context().request.single_step_s, ranks_, context().ddp);
     if (wait <= 0) return;
     // On the host too: in a step that the host limits, it is hosts that differ, and an idle stream would hide the wait.
     program.kernel(0, wait, Cause::WaitForPeers, "expected wait for the slowest rank");
@@ -188,7 +219,7 @@ class DdpBuilder {
           step_(step),
           program_(program),
           buckets_(buckets),
-          bucket_of_(builder.context_.model.parameters.size()) {
+          bucket_of_(builder.context().model.parameters.size()) {
       for (std::size_t b = 0; b < buckets.size(); ++b) {
         pending_.push_back(buckets[b].parameters.size());
         for (const auto p : buckets[b].parameters) bucket_of_[static_cast<std::size_t>(p)] = b;
@@ -197,7 +228,7 @@ class DdpBuilder {
 
     // The averaging division is fused into this copy.
     void copy_in(ParameterId id) {
-      copy(id, builder_.context_.host.c_b, "copy to bucket");
+      copy(id, builder_.context().host.c_b, "copy to bucket");
       const std::size_t bucket = bucket_of_[static_cast<std::size_t>(id)];
       if (--pending_[bucket] > 0) return;
       while (next_ < buckets_.size() && pending_[next_] == 0) launch(next_++);
@@ -209,13 +240,13 @@ class DdpBuilder {
       for (std::size_t b = 0; b < buckets_.size(); ++b) {
         if (builder_.ranks_ > 1) program_.stream_wait(meetings_[b]);
         if (builder_.options_.gradient_as_bucket_view) continue;
-        for (const auto id : buckets_[b].parameters) copy(id, builder_.context_.host.launch_call, "copy from bucket");
+        for (const auto id : buckets_[b].parameters) copy(id, builder_.context().host.launch_call, "copy from bucket");
       }
     }
 
    private:
     void copy(ParameterId id, double host_s, const char* label) {
-      const StepContext& context = builder_.context_;
+      const StepContext& context = builder_.context();
       const Parameter& parameter = context.model.parameter(id);
       program_.kernel(host_s, bucket_copy_seconds(parameter.bytes(), 1, context.memory_bandwidth, context.ddp),
                       Cause::BucketCopies, fmt::format("{} {}", label, parameter.name));
@@ -225,11 +256,10 @@ class DdpBuilder {
       if (builder_.ranks_ == 1) return;
       const std::string name = fmt::format("all-reduce bucket {}", bucket);
       const int meeting = builder_.add_meeting(step_, name, CollectiveOperation::AllReduce, buckets_[bucket].bytes,
-                                               Cause::ExposedCommunication);
-      step_.meetings.back().bucket = static_cast<int>(bucket);
+                                               Cause::ExposedCommunication, static_cast<int>(bucket));
       meetings_.push_back(meeting);
       const double call_s = builder_.ddp_call_s();
-      program_.kernel(call_s, builder_.context_.ddp.c_bucket, Cause::BucketCopies, "launch bucket");
+      program_.kernel(call_s, builder_.context().ddp.c_bucket, Cause::BucketCopies, "launch bucket");
       program_.arrive(meeting, 0, fmt::format("ncclAllReduce bucket {}", bucket));
     }
 
@@ -244,9 +274,13 @@ class DdpBuilder {
   };
 
   // Host time of one all_reduce call: the same measurement as its time on the compute stream.
-  double ddp_call_s() const { return context_.ddp.c_bucket * context_.host.factor; }
+  double ddp_call_s() const { return context().ddp.c_bucket * context().host.factor; }
 
-  const StepContext& context_;
+  const StepContext& context() const { return contexts_[class_]; }
+
+  std::vector<StepContext> contexts_;  // [class]
+  std::size_t class_ = 0;              // whose program is being built
+  int next_meeting_ = 0;               // of that program
   const DdpOptions& options_;
   int ranks_;
   Ring ring_;

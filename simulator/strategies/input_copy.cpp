@@ -29,11 +29,14 @@ std::vector<Link> copy_links(const PointRequest& request, int node, int gpu) {
 struct Place {
   int node, gpu;
 };
-std::vector<Place> places(const PointRequest& request) {
+std::vector<Place> places(const PointRequest& request, const RankKind& kind) {
   std::vector<Place> result;
-  for (int rank = 0; rank < request.gpus; ++rank)
+  for (int rank = kind.first_rank; rank < kind.first_rank + kind.ranks; ++rank)
     result.push_back({request.topology->node_of(rank), request.topology->gpu_in_node(rank)});
   return result;
+}
+std::vector<Place> places(const PointRequest& request) {
+  return places(request, {0, request.gpus, 0});
 }
 
 }  // namespace
@@ -54,14 +57,14 @@ double host_copy_fixed_s(const StepContext& context, std::int64_t bytes) {
   return faults ? static_cast<double>(bytes) * context.input.page_fault : 0;
 }
 
-FoldedCopy folded_copy(const PointRequest& request) {
+FoldedCopy folded_copy(const PointRequest& request, const RankKind& kind) {
   std::map<std::string, int> sharers;
   for (const auto& place : places(request))
     for (const auto& link : copy_links(request, place.node, place.gpu)) ++sharers[link.id];
   FoldedCopy folded;
   folded.alike = true;
   std::vector<std::pair<double, int>> first;
-  for (const auto& place : places(request)) {
+  for (const auto& place : places(request, kind)) {
     std::vector<std::pair<double, int>> signature;
     double rate = std::numeric_limits<double>::infinity();
     for (const auto& link : copy_links(request, place.node, place.gpu)) {
@@ -77,30 +80,34 @@ FoldedCopy folded_copy(const PointRequest& request) {
   return folded;
 }
 
-void add_input_copy(StepGraph& graph, StepProgram& step, ProgramBuilder& program, const StepContext& context,
-                    bool folded) {
+std::optional<Meeting> input_copy(StepGraph& graph, const StepContext& context) {
+  const PointRequest& request = context.request;
   const InputOptions& input = context.scenario.input;
-  if (input.source != InputSource::Host) return;
+  if (input.source != InputSource::Host) return std::nullopt;
   Meeting copy;
   copy.name = "batch to GPU";
   copy.own = true;
   copy.cause = copy.wait_cause = Cause::CopyToDevice;
-  copy.payload_bytes = copy.flow_bytes = batch_bytes(context.model, context.request.per_gpu_batch, input.dtype);
+  copy.payload_bytes = copy.flow_bytes = batch_bytes(context.model, request.per_gpu_batch, input.dtype);
   copy.alpha_s = host_copy_fixed_s(context, copy.flow_bytes);
-  copy.holds = {true};
-  const CopyMode mode = copy_mode(input);
-  copy.on = mode == CopyMode::Blocking ? ArriveOn::Host : ArriveOn::Stream;
-  if (folded) {
-    copy.routes = {{add_link(graph, {"host_to_device", LinkClass::Pcie, folded_copy(context.request).rate, 0, 1})}};
-  } else {
-    for (const auto& place : places(context.request))
-      copy.routes.push_back(host_copy_route(graph, context, place.node, place.gpu));
+  copy.on = copy_mode(input) == CopyMode::Blocking ? ArriveOn::Host : ArriveOn::Stream;
+  const auto kinds = rank_kinds(request);
+  copy.holds.assign(kinds.size(), true);
+  const bool folded = request.folded && request.strategy == Strategy::Ddp;
+  for (std::size_t k = 0; k < kinds.size() && folded; ++k) {
+    const std::string id = k == 0 ? "host_to_device" : fmt::format("host_to_device {}", k);
+    copy.routes.push_back({add_link(graph, {id, LinkClass::Pcie, folded_copy(request, kinds[k]).rate, 0, 1})});
   }
+  for (const auto& place : places(request))
+    if (!folded) copy.routes.push_back(host_copy_route(graph, context, place.node, place.gpu));
   const bool no_links = copy.routes.front().empty();  // a cpu rank has the batch where it needs it
-  if (no_links) return;
-  step.meetings.push_back(copy);
-  if (mode == CopyMode::Blocking) program.host_sync();
-  program.arrive(static_cast<int>(step.meetings.size()) - 1, context.host.c_f, "batch to GPU");
+  if (no_links) return std::nullopt;
+  return copy;
+}
+
+void arrive_at_input_copy(ProgramBuilder& program, int meeting, const StepContext& context) {
+  if (copy_mode(context.scenario.input) == CopyMode::Blocking) program.host_sync();
+  program.arrive(meeting, context.host.c_f, "batch to GPU");
 }
 
 }  // namespace lockstep

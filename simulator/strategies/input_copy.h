@@ -1,6 +1,8 @@
 // The copy of a batch from host memory to a GPU as part of a program: whose links it crosses, and what waits for it.
 #pragma once
 
+#include <optional>
+
 #include "simulator/steps/step_graph.h"
 #include "simulator/strategies/step_context.h"
 
@@ -20,16 +22,18 @@ std::vector<std::int32_t> host_copy_route(StepGraph& graph, const StepContext& c
 // Part of the copy's time before its bytes flow: page faults of memory that was never touched.
 double host_copy_fixed_s(const StepContext& context, std::int64_t bytes);
 
-// True if the copies of all ranks at once look the same from every rank, so that ranks can be folded: the same link
-// rates per copy everywhere. `rate` is that of one copy then.
+// True if the copies of all ranks of a kind at once look the same from each of them, so that they can be folded: the
+// same link rates per copy everywhere. `rate` is that of one copy then.
 struct FoldedCopy {
   bool alike = false;
   double rate = 0;
 };
-FoldedCopy folded_copy(const PointRequest& request);
+FoldedCopy folded_copy(const PointRequest& request, const RankKind& kind);
 
-// Adds the batch's copy of every rank (single GPU, DDP) to `program`, one meeting each.
-void add_input_copy(StepGraph& graph, StepProgram& step, ProgramBuilder& program, const StepContext& context,
-                    bool folded);
+// The batch's copy of every rank (single GPU, DDP) as a meeting of each rank's own; nothing where the batch is where it
+// is needed. Its links are in the graph afterwards.
+std::optional<Meeting> input_copy(StepGraph& graph, const StepContext& context);
+// The rank's part of it.
+void arrive_at_input_copy(ProgramBuilder& program, int meeting, const StepContext& context);
 
 }  // namespace lockstep

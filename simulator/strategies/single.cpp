@@ -1,4 +1,6 @@
 // One GPU without a wrapper: the baseline of every other strategy.
+#include <algorithm>
+
 #include "simulator/strategies/input_copy.h"
 #include "simulator/strategies/iteration.h"
 #include "simulator/strategies/strategies.h"
@@ -16,7 +18,10 @@ StepGraph build_single(const StepContext& context) {
   const RankView view;
   add_start(program, context, view);
   for (int micro = 0; micro < context.request.micro_steps; ++micro) {
-    add_input_copy(graph, graph.steady, program, context, false);
+    if (auto copy = input_copy(graph, context)) {
+      graph.steady.meetings.push_back(*std::move(copy));
+      arrive_at_input_copy(program, static_cast<int>(graph.steady.meetings.size()) - 1, context);
+    }
     add_forward(program, context, view);
     if (const OpCost* loss = loss_cost(context)) {
       add_loss(program, context, *loss, view);
@@ -50,7 +55,11 @@ bool ranks_are_alike(const PointRequest& request) {
   const InputOptions& input = request.scenario->input;
   if (request.scenario->noise.jitter) return false;
   if (input.source != InputSource::Host || request.strategy == Strategy::Single) return true;
-  if (request.strategy == Strategy::Ddp) return folded_copy(request).alike;
+  if (request.strategy == Strategy::Ddp) {
+    const auto kinds = rank_kinds(request);
+    return std::all_of(kinds.begin(), kinds.end(),
+                       [&](const RankKind& kind) { return folded_copy(request, kind).alike; });
+  }
   // DataParallel's pieces cross the links of different GPUs at once.
   return input.dp_copy == DpCopy::Device0 || copy_mode(input) == CopyMode::Blocking;
 }

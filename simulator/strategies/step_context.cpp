@@ -32,7 +32,7 @@ std::vector<std::vector<ParameterId>> ready_by_op(const Model& model, const std:
 ComputeContext compute_context(const PointRequest& request, std::int64_t batch) {
   const Scenario& scenario = *request.scenario;
   ComputeContext context;
-  context.gpu = &request.topology->node.gpu;
+  context.gpu = &request.topology->node_type(request.node).gpu;
   context.batch = batch;
   context.autocast = scenario.precision == Precision::AmpFp16 || scenario.precision == Precision::AmpBf16;
   context.bf16 = scenario.precision == Precision::AmpBf16;
@@ -42,11 +42,26 @@ ComputeContext compute_context(const PointRequest& request, std::int64_t batch) 
   return context;
 }
 
+std::vector<RankKind> rank_kinds(const PointRequest& request) {
+  const Topology& topology = *request.topology;
+  std::vector<RankKind> kinds = {{0, request.gpus, 0}};
+  if (topology.nodes.empty()) return kinds;
+  kinds.front().ranks = 0;
+  for (int rank = 0; rank < request.gpus; ++rank) {
+    const int node = topology.node_of(rank);
+    const Node &here = topology.node_type(node), &before = topology.node_type(kinds.back().node);
+    if (here.gpu != before.gpu || here.host.factor != before.host.factor) kinds.push_back({rank, 0, node});
+    ++kinds.back().ranks;
+  }
+  return kinds;
+}
+
 StepContext::StepContext(const PointRequest& r)
     : request(r), scenario(*r.scenario), model(*r.model), topology(*r.topology) {
   const CostConstants& constants = default_constants();
   double factor = r.host_factor;
-  if (factor == 0) factor = scenario.host_factor.value_or(topology.node.host.factor);
+  if (factor == 0) factor = scenario.host_factor.value_or(topology.node_type(r.node).host.factor);
+  factor *= r.host_scale;
   compute = compute_context(r, r.per_gpu_batch);
   host = host_costs(constants.host, factor);
   ddp = constants.ddp;

@@ -24,9 +24,20 @@ struct PointRequest {
   int micro_steps = 1;
   double kernel_factor = 1;  // g of calibrate.single_gpu
   double host_factor = 0;    // 0: the scenario's, else the node's
+  double host_scale = 1;     // on top of that, on every node
   double single_step_s = 0;  // sets DDP's expected wait for the slowest rank
   bool folded = true;        // identical ranks simulated once
+  int node = 0;              // whose GPU and host the costs are of
 };
+
+// Consecutive ranks on nodes of the same GPU and host: what one program serves.
+struct RankKind {
+  int first_rank = 0;
+  int ranks = 1;
+  int node = 0;  // the first of their nodes
+};
+// Of request.gpus ranks, in rank order; one kind unless nodes differ.
+std::vector<RankKind> rank_kinds(const PointRequest& request);
 
 struct StepContext {
   explicit StepContext(const PointRequest& request);
@@ -51,7 +62,7 @@ struct StepContext {
   std::int64_t output_bytes() const;  // of what the network hands to the loss, for one GPU's batch
 };
 
-// Compute context of a batch on this point's GPU.
+// Compute context of a batch on the GPUs of request.node.
 ComputeContext compute_context(const PointRequest& request, std::int64_t batch);
 
 }  // namespace lockstep

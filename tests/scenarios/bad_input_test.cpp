@@ -244,8 +244,14 @@ INSTANTIATE_TEST_SUITE_P(
             "topology.override.nic.rate", "a rate in bytes or bits per second needs its unit", "for example `25GB/s`"},
         Bad{"model: resnet50\nbatch: {per_gpu: 8}\ntopology: {node: x, override: {nics.rate: 5GB/s}}\ngpus: 1\n",
             K::UnknownKey, 3, "topology.override.nics", "`topology.override` has no such key", "did you mean `nic`?"},
-        Bad{"model: resnet50\nbatch: {per_gpu: 8}\ntopology: {node: x, nodes: [a, b]}\ngpus: 1\n", K::NotSupported, 3,
-            "topology.nodes", "`topology.nodes` is not supported in this version; a later one will take it", kLater}));
+        Bad{"model: resnet50\nbatch: {per_gpu: 8}\ntopology: {nodes: []}\ngpus: 1\n", K::Range, 3, "topology.nodes",
+            "the list is empty", "delete the key"},
+        Bad{"model: resnet50\nbatch: {per_gpu: 8}\ntopology: {node: x, gpu_index: []}\ngpus: 1\n", K::Range, 3,
+            "topology.gpu_index", "the list is empty", "delete the key"},
+        Bad{"model: resnet50\nbatch: {per_gpu: 8}\ntopology: {node: x, gpu_index: [0, -1]}\ngpus: 1\n", K::Range, 3,
+            "topology.gpu_index", "the value is out of range", ""},
+        Bad{"model: resnet50\nbatch: {per_gpu: 8}\ntopology: {nodes: a}\ngpus: 1\n", K::Type, 3, "topology.nodes",
+            "a list is needed here", "write `[a]`"}));
 
 struct BadSet {
   const char* set;
