@@ -67,9 +67,9 @@ struct Scenario {
 
   std::string topology_node;                // preset or path; empty where the nodes differ
   std::vector<std::string> topology_nodes;  // nodes that differ, in order: presets or paths
-  std::string topology_fabric;  // preset, path, "own", or empty
+  std::string topology_fabric;              // preset, path, "own", or empty
   std::optional<int> gpus_per_node;
-  std::vector<int> gpu_index;  // GPUs used on each node, in rank order; empty: the first ones
+  std::vector<int> gpu_index;                       // GPUs used on each node, in rank order; empty: the first ones
   std::map<std::string, double> topology_override;  // "nic.rate" -> bytes/s, "nic.latency" -> s
 
   std::vector<int> gpus;                               // total GPUs, ascending as given

@@ -58,9 +58,11 @@ class Notes {
   void mixed_nodes() {
     const auto gpus = gpus_that_differ();
     if (gpus.size() < 2) return;
-    std::string text = fmt::format("One GPU, and so speed-up and efficiency, means {} of the first node.", gpus[0].name);
+    std::string text =
+        fmt::format("One GPU, and so speed-up and efficiency, means {} of the first node.", gpus[0].name);
     if (inputs_.scenario().calibrate_single_gpu)
-      text += " `calibrate.single_gpu` is taken as its speed and scales the kernels of every other GPU by the same factor.";
+      text +=
+          " `calibrate.single_gpu` is taken as its speed and scales the kernels of every other GPU by the same factor.";
     notes_.push_back(std::move(text));
   }
 

@@ -156,8 +156,9 @@ RankStats rank_stats(const PointInputs& inputs, const StepContext& context, cons
   return stats;
 }
 
-// Core-seconds that one step keeps busy on the hosts of `ranks` GPUs. Every DDP process: its launching thread and the staging of its
-// pageable copy. DataParallel: the one process, N forward threads that share the lock, one backward thread per GPU.
+// Core-seconds that one step keeps busy on the hosts of `ranks` GPUs. Every DDP process: its launching thread and the
+// staging of its pageable copy. DataParallel: the one process, N forward threads that share the lock, one backward
+// thread per GPU.
 double host_core_seconds(const PointInputs& inputs, const StepContext& context, int ranks, double lane_busy_s) {
   const double micro_steps = inputs.micro_steps;
   const InputOptions& input = inputs.scenario->input;

@@ -46,7 +46,7 @@ struct FieldInfo {
   std::string example;  // YAML of a good value, for required keys
   bool required = false;
   std::string required_unless;  // of a required key: another key that may stand in its place
-  bool list = false;  // a list by nature
+  bool list = false;            // a list by nature
   bool one_or_many = false;
   bool positional = false;
   const TableInfo* row_table = nullptr;

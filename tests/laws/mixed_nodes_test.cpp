@@ -57,7 +57,7 @@ TEST(MixedNodes, InAnotherOrderTakeTheSameStep) {
 TEST(MixedNodes, WhereOnlyTheFirstIsUsedAreThatNodeAlone) {
   TestPoint listed = on_nodes({"dgx-a100-80gb", "dgx1-v100"}, 8), plain = listed;
   plain.load();
-  EXPECT_DOUBLE_EQ(step_s(listed), step_s(plain));
+  EXPECT_NEAR(step_s(listed) / step_s(plain), 1, 1e-9);
 }
 
 // GPUs of three types, with copies from the host that share links on one of the nodes.
@@ -108,16 +108,16 @@ TEST(MixedNodes, MeetAtTheSameCollectivesInTheSameOrder) {
 
 TEST(MixedNodes, TellRanksApartAndFitEachInItsOwnMemory) {
   TestPoint point = on_nodes({"dgx-a100-80gb", "dgx1-v100"}, 16);
-  point.batch = 256;  // about 20 GB: more than the V100's 16 GB, less than the A100's 80 GB
-  const Run run = predict_point(point.inputs(), {Method::Estimate, false, false});
+  point.batch = 2048;  // about 48 GB: more than the V100's 32 GB, less than the A100's 80 GB
+  const lockstep::Run run = predict_point(point.inputs(), {Method::Estimate, false, false});
   ASSERT_EQ(run.ranks.size(), 2U);
   EXPECT_EQ(run.ranks[0].ranks, "0-7");
   EXPECT_EQ(run.ranks[1].ranks, "8-15");
-  EXPECT_EQ(gpu_of(run.ranks[1], point.topology).name, "v100-sxm2-16gb");
+  EXPECT_EQ(gpu_of(run.ranks[1], point.topology).name, "v100-sxm2-32gb");
   EXPECT_GT(run.ranks[1].gpu_compute_utilization, run.ranks[0].gpu_compute_utilization);
   const auto lack = memory_lack(run, point.topology);
   ASSERT_TRUE(lack.has_value());
-  EXPECT_EQ(lack->memory_bytes, 16e9);
+  EXPECT_EQ(lack->memory_bytes, 32e9);
   EXPECT_LT(run.cpu_utilization.value_or(1), 1);
   point.batch = 8;
   EXPECT_EQ(fits_memory(predict_point(point.inputs(), {Method::Estimate, false, false}), point.topology), true);

@@ -45,6 +45,7 @@ TEST_P(Example, RunsOnAMachineThatExists) {
   ASSERT_TRUE(read);
   TopologyRequest request;
   request.node = read->scenario.topology_node;
+  request.nodes = read->scenario.topology_nodes;
   request.fabric = read->scenario.topology_fabric;
   request.gpus_per_node = read->scenario.gpus_per_node;
   request.overrides = read->scenario.topology_override;

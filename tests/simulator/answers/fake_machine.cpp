@@ -46,7 +46,7 @@ Expected<Run> FakeMachine::run(const PointInputs& in, const PointOptions& option
   const double samples = static_cast<double>(in.per_gpu_batch) * in.micro_steps * in.kernel_factor;
   add(run, Cause::Forward, 0.3e-3 * samples);
   add(run, Cause::Backward, 0.7e-3 * samples);
-  add(run, Cause::HostBound, 4e-3 * s.host_factor.value_or(0.8) / 0.8);
+  add(run, Cause::HostBound, 4e-3 * s.host_factor.value_or(0.8) * in.host_scale / 0.8);
   if (s.input.source == InputSource::Host)
     add(run, Cause::CopyToDevice, s.input.memory == HostMemory::Pinned ? 5e-3 : 20e-3);
   const double share = nvlink_share(*in.topology);
