@@ -53,7 +53,10 @@ class Notes {
     for (const char* key : {"tf32.conv", "tf32.matmul"}) note(gpu.peak_tf32 == 0, key, no_tf32);
     if (precision == Precision::Tf32) note(gpu.peak_tf32 == 0, "precision", no_tf32 + ", so tf32 is fp32");
     if (precision == Precision::AmpBf16 && gpu.peak_bf16 == 0)
-      notes_.push_back(fmt::format("{} has no bf16 units: amp-bf16 computes as fp32.", gpu.name));
+      notes_.push_back(fmt::format(
+          "{} has no bf16 hardware: under amp-bf16 matrix products and convolutions run on its CUDA cores at "
+          "fp32's speed; only the bytes of bf16 are saved.",
+          gpu.name));
   }
 
   void network() {
