@@ -154,6 +154,9 @@ Errors finish_common(Raw& raw) {
     errors.push_back(on_command_line(ErrorKind::NotSupported, "`--calibration` comes with a later version",
                                      raw.calibration, "", "calibrate.single_gpu in the scenario takes one number"));
   raw.common.form = raw.json ? Form::Json : raw.jsonl ? Form::JsonLines : raw.csv ? Form::Csv : Form::Text;
+  if (raw.common.output_file == "-" && !raw.sweep.file.empty())
+    errors.push_back(on_command_line(ErrorKind::Conflict, "-o of `lockstep sweep` is a folder that keeps the points",
+                                     "-", "", "name a folder, or leave -o out: the result goes to standard output"));
   if (raw.common.output_file == "-") raw.common.output_file.clear();  // standard output, as for other programs
   if (!raw.seed.empty()) raw.common.sets.push_back("seed=" + raw.seed);
   if (!raw.fail_above.empty()) {

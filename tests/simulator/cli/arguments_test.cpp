@@ -38,6 +38,7 @@ TEST(CommandLine, wrong_ones_say_what_is_wrong_and_what_to_try) {
       {{"solve", "x", "y", "--for", "gpus", "--given", "efficiency=0.9"}, "one argument too many: `y`"},
       {{"sweep", "x", "y"}, "only predict and explain take several"},
       {{"--set", "gpus=8", "predict", "x"}, "`--set` stands before the command; try: lockstep predict x --set gpus=8"},
+      {{"sweep", "x", "-o", "-"}, "-o of `lockstep sweep` is a folder"},
       {{"--quiet"}, "a command is missing before `--quiet`"},
       {{"--versoin"}, "did you mean `--version`?"},
       {{"--jsn", "predict", "x"}, "did you mean `--json`?"},
