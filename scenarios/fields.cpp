@@ -300,11 +300,13 @@ std::optional<Error> read_speed(Scenario& s, const Value& value) {
     return error;
   }
   s.calibrate_single_gpu.reset();
+  s.calibrate_word = SampleWord::Any;
   s.calibrate_in_iterations = false;
   if (canonical_name(value.text) == "none") return std::nullopt;
   const Expected<SampleRate> rate = parse_sample_rate(value.text);
   if (!rate) return rate.error().front();
   s.calibrate_single_gpu = rate->per_second;
+  s.calibrate_word = rate->word;
   s.calibrate_in_iterations = rate->iterations;
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/zoo/zoo.h"
+#include "simulator/base/quantity.h"
 
 namespace lockstep {
 
@@ -94,8 +95,9 @@ struct Scenario {
   std::optional<double> price_per_gpu_hour;  // any currency
 
   std::string torch_version = "2.11", nccl_version = "2.28.9", cuda_version = "13.0";
-  std::optional<double> calibrate_single_gpu;  // samples/s of one GPU
-  bool calibrate_in_iterations = false;        // while reading: the number above is it/s; read_scenario converts it
+  std::optional<double> calibrate_single_gpu;   // samples/s of one GPU
+  SampleWord calibrate_word = SampleWord::Any;  // what its unit called a sample
+  bool calibrate_in_iterations = false;         // while reading: the number above is it/s; read_scenario converts it
   Noise noise;
   std::uint64_t seed = 1;
 };

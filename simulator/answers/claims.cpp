@@ -64,6 +64,7 @@ std::string claim_value_text(double value, ClaimUnit unit) {
 Expected<ClaimsResult> try_claims(const ClaimsFile& file, const ClaimsOptions& options) {
   ClaimsResult result;
   result.file = file;
+  result.notes = claims_notes(file, options.sets);
   ClaimBench bench(file, options);
   if (auto good = bench.check_scenarios(); !good) return tl::unexpected(std::move(good.error()));
   const int total = static_cast<int>(file.claims.size());

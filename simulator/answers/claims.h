@@ -166,6 +166,7 @@ struct ClaimsResult {
   std::optional<ClaimSetting> best_setting;
   std::vector<std::string> best_ids;  // claims that agree there
   std::size_t comparable = 0;         // claims that could
+  std::vector<std::string> notes;     // what ClaimsOptions::sets do not change, or change for every setting alike
   int count(Verdict verdict) const;
 };
 
@@ -179,6 +180,9 @@ struct ClaimsOptions {
 // Errors: a scenario that cannot be read, a `set` that a scenario refuses (placed at the entry), a simulation that
 // died.
 Expected<ClaimsResult> try_claims(const ClaimsFile& file, const ClaimsOptions& options = {});
+
+// Sentences about arguments of --set that claims say otherwise or that overrule settings (claims_notes.cpp).
+std::vector<std::string> claims_notes(const ClaimsFile& file, const std::vector<std::string>& sets);
 
 // A value as people read it: "28.5 min", "65 %", "2.2x", "600 GB/s".
 std::string claim_value_text(double value, ClaimUnit unit);

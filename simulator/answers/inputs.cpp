@@ -1,5 +1,7 @@
 #include "simulator/answers/inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -47,6 +49,22 @@ Expected<Model> load_model(const Scenario& scenario) {
 
 namespace {
 
+// A speed in img/s is of a model that sees images. (The model may be a file, so that the reader cannot know.)
+std::optional<Error> wrong_sample_unit(const Scenario& scenario, const Model& model) {
+  const bool images = scenario.calibrate_word == SampleWord::Images && model.sample_unit != "images";
+  const bool sequences = scenario.calibrate_word == SampleWord::Sequences && model.sample_unit != "sequences";
+  if (!images && !sequences) return std::nullopt;
+  const char* own = model.sample_unit == "images" ? "img/s, " : model.sample_unit == "sequences" ? "seq/s, " : "";
+  Error error;
+  error.kind = ErrorKind::Unit;
+  error.key = "calibrate.single_gpu";
+  error.found = images ? "img/s" : "seq/s";
+  error.message = fmt::format("a sample of {} is not {}: its throughput is in {}/s", model.name,
+                              images ? "an image" : "a sequence", model.sample_unit);
+  error.allowed = fmt::format("{}samples/s, it/s, s/it, ms/it", own);
+  return error;
+}
+
 // What the reader calls last, so that these errors come with the place of the key that names the file.
 ReadOptions loading_into(Inputs& inputs) {
   ReadOptions options;
@@ -59,6 +77,8 @@ ReadOptions loading_into(Inputs& inputs) {
       errors = std::move(model.error());
     for (Error& error : errors)
       if (error.file.empty() && error.key.empty()) error.key = "model.name";
+    if (errors.empty())
+      if (auto wrong = wrong_sample_unit(scenario, inputs.model)) errors.push_back(*std::move(wrong));
     Expected<Topology> topology = load_topology(topology_request(scenario));
     if (topology)
       inputs.topology = std::move(*topology);

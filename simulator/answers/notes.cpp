@@ -75,7 +75,10 @@ class Notes {
     if (precision == Precision::Tf32) note(!tf32, "precision", no_tf32 + ", so tf32 is fp32");
     for (const GpuType& gpu : gpus)
       if (precision == Precision::AmpBf16 && gpu.peak_bf16 == 0)
-        notes_.push_back(fmt::format("{} has no bf16 units: amp-bf16 computes as fp32.", gpu.name));
+        notes_.push_back(fmt::format(
+            "{} has no bf16 hardware: under amp-bf16 matrix products and convolutions run on its CUDA cores at "
+            "fp32's speed; only the bytes of bf16 are saved.",
+            gpu.name));
   }
 
   void network() {

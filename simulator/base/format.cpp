@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -103,6 +104,60 @@ std::string shortened(std::string_view text, std::size_t bytes) {
 
 std::string format_factor(double factor) {
   return format_significant(factor) + "x";
+}
+
+namespace {
+
+// Bytes of the character at the start of `text` and its code; length 0 where it is no UTF-8.
+struct Character {
+  std::size_t length = 0;
+  char32_t code = 0;
+};
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {1, byte(0)};
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return {};
+  char32_t code = byte(0) & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80U) return {};
+    code = (code << 6U) | (byte(i) & 0x3fU);
+  }
+  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < kLeast[length] || code > 0x10ffff || surrogate) return {};
+  return {length, code};
+}
+
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+bool turns_writing(char32_t code) {
+  return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+}  // namespace
+
+std::string visible(std::string_view text, bool keep_lines) {
+  std::string out;
+  while (!text.empty()) {
+    const auto [length, code] = first_character(text);
+    const char c = text.front();
+    if (length == 0)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else if (c == '\n' || c == '\t')
+      out += keep_lines ? std::string(1, c) : c == '\n' ? "\\n" : "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else if (is_control(code))
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(code));
+    else if (turns_writing(code))
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(code));
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
 }
 
 }  // namespace lockstep

@@ -18,6 +18,10 @@ std::string format_percent(double fraction);                   // 0.963 -> "96.3
 std::string format_count(std::int64_t count);                  // 25557032 -> "25 557 032"
 // At most `bytes` bytes of UTF-8 text, whole characters, with "..." where something was cut.
 std::string shortened(std::string_view text, std::size_t bytes = 120);
+// Text that may come from anybody's file, harmless for a terminal: control characters, marks that turn the direction of
+// writing, and bytes that are no UTF-8 as `\n`, `\x1b`, `\u202e` (the escapes of YAML's double quotes). `keep_lines`:
+// newlines and tabs stay.
+std::string visible(std::string_view text, bool keep_lines = false);
 // "2.22x", the factor between two times.
 std::string format_factor(double factor);
 

@@ -302,7 +302,12 @@ Expected<SampleRate> parse_sample_rate(std::string_view text) {
       return refuse(ErrorKind::Range, text, "the number is too small", allowed_units(Unit::SampleRate));
     return SampleRate{1 / value, true};
   }
-  return SampleRate{value, name == "it/s"};
+  const bool images = name == "img/s" || name == "images/s";
+  const bool sequences = name == "seq/s" || name == "sequences/s";
+  return SampleRate{value, name == "it/s",
+                    images      ? SampleWord::Images
+                    : sequences ? SampleWord::Sequences
+                                : SampleWord::Any};
 }
 
 std::string quantity_text(double si, Unit unit) {

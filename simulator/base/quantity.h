@@ -38,10 +38,14 @@ Expected<double> parse_quantity(std::string_view text, Unit unit);
 // Bytes as a whole number: also refuses `0.3B` and more than 2^63-1.
 Expected<std::int64_t> parse_bytes(std::string_view text);
 
+// What the unit of a speed says of a sample: img/s and images/s, seq/s and sequences/s, or nothing.
+enum class SampleWord { Any, Images, Sequences };
+
 // A measured speed. An iteration is one micro-batch; its size is the caller's to know.
 struct SampleRate {
   double per_second = 0;
   bool iterations = false;  // false: samples (img, images, seq, samples) per second
+  SampleWord word = SampleWord::Any;
   bool operator==(const SampleRate&) const = default;
 };
 Expected<SampleRate> parse_sample_rate(std::string_view text);

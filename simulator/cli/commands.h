@@ -9,10 +9,10 @@
 
 namespace lockstep {
 
-// lockstep predict FILE
+// lockstep predict FILE ...
 struct PredictArguments {
   CommonArguments common;
-  std::string file;
+  std::vector<std::string> files;
   std::string trace_file;  // --trace: empty = none
   bool estimate = false;
   bool reference = false;  // collectives message by message
@@ -35,7 +35,7 @@ struct ListArguments {
 };
 int run_list(const ListArguments& arguments, Output& output);
 
-// lockstep show model|topology|scenario NAME
+// lockstep show scenario|model|topology|fabric|gpu NAME
 struct ShowArguments {
   CommonArguments common;
   std::string kind;
@@ -51,10 +51,10 @@ struct ValidateArguments {
 };
 int run_validate(const ValidateArguments& arguments, Output& output);
 
-// lockstep explain FILE
+// lockstep explain FILE ...
 struct ExplainArguments {
   CommonArguments common;
-  std::string file;
+  std::vector<std::string> files;
   bool estimate = false;
 };
 int run_explain(const ExplainArguments& arguments, Output& output);
@@ -75,6 +75,13 @@ struct CompareArguments {
   bool force = false;                // compares implementations of different families too
 };
 int run_compare(const CompareArguments& arguments, Output& output);
+
+// lockstep completions bash|zsh|fish
+struct CompletionsArguments {
+  CommonArguments common;
+  std::string shell;
+};
+int run_completions(const CompletionsArguments& arguments, Output& output);
 
 // A command that a later version brings: says so. Exit code 1.
 int refuse_later(const std::string& command, Form form, Output& output);

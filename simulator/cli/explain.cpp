@@ -2,7 +2,7 @@
 
 #include "simulator/cli/commands.h"
 #include "simulator/cli/explain_text.h"
-#include "simulator/cli/files.h"
+#include "simulator/cli/several.h"
 
 namespace lockstep {
 namespace {
@@ -26,14 +26,15 @@ std::string in_form(const ExplainArguments& arguments, const Explanation& explan
 
 int run_explain(const ExplainArguments& arguments, Output& output) {
   const Form form = arguments.common.form;
-  const auto text = read_scenario_text(arguments.file, arguments.common.sets, output);
-  if (!text) return report_errors(text.error(), form, output);
-  const auto inputs = load_inputs(*text);
-  if (!inputs) return report_errors(inputs.error(), form, output);
-  const auto explanation = explain(*inputs, arguments.estimate ? Method::Estimate : Method::Simulate);
-  if (!explanation) return report_errors(explanation.error(), form, output);
-  const std::string shown = in_form(arguments, *explanation, *inputs, output);
-  return write_result(shown, arguments.common, output) ? kGood : kRunFailed;
+  const auto scenarios = load_scenarios(arguments.files, arguments.common.sets, output);
+  if (!scenarios) return report_errors(scenarios.error(), form, output);
+  ResultWriter writer(arguments.common, scenarios->size() > 1, output);
+  for (const NamedInputs& one : *scenarios) {
+    const auto explanation = explain(one.inputs, arguments.estimate ? Method::Estimate : Method::Simulate);
+    if (!explanation) return report_errors(explanation.error(), form, output);
+    if (!writer.add(one.name, in_form(arguments, *explanation, one.inputs, output))) return kRunFailed;
+  }
+  return writer.finish() ? kGood : kRunFailed;
 }
 
 }  // namespace lockstep

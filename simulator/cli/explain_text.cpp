@@ -10,6 +10,7 @@
 #include "simulator/cli/predict_text.h"
 #include "simulator/cli/prediction_table.h"
 #include "simulator/cli/table.h"
+#include "simulator/result/csv.h"
 
 namespace lockstep {
 namespace {
@@ -117,13 +118,6 @@ double step_of(const Explanation& explanation, Strategy strategy) {
   return 0;
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 }  // namespace
 
 std::string explanation_text(const Explanation& explanation, const Inputs& inputs, const Output& output,
@@ -175,7 +169,7 @@ std::string explanation_csv(const Explanation& explanation) {
     for (const ExplainedCause& row : one.rows)
       for (const StepPart& part : row.parts)
         text += fmt::format("{},{},{},{},{},{}\n", name_of(one.run.strategy), one.run.gpus, name_of(row.cause),
-                            quoted(part.detail), part.seconds, part.seconds / one.run.step_time_s);
+                            csv_field(part.detail), part.seconds, part.seconds / one.run.step_time_s);
   const double dp_s = step_of(explanation, Strategy::Dp);
   for (const DifferenceRow& row : explanation.difference)
     text += fmt::format("dp-ddp,{},{},,{},{}\n", explanation.runs.front().run.gpus, row.cause, row.seconds(),

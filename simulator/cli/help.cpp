@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <ostream>
-
 #include "simulator/cli/commands.h"
 
 namespace lockstep {
@@ -14,7 +12,9 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep predict dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep predict dp-vs-ddp-resnet50-8xa100 --set gpus=8 --set strategy=ddp --trace trace.json\n"
        "  lockstep predict dp-vs-ddp-resnet50-8xa100 --set input.memory=pinned --json -o result.json\n"
-       "  lockstep show scenario dp-vs-ddp-resnet50-8xa100 | lockstep predict - --csv\n"},
+       "  lockstep show scenario dp-vs-ddp-resnet50-8xa100 | lockstep predict - --csv\n"
+       "  lockstep predict pcie-box v100-dgx1 strong-scaling --csv   # several: each answered, the column `file` in "
+       "front\n"},
       {"explain",
        "The critical path of a step in pieces that add up, and DataParallel against DDP difference by difference",
        "  lockstep explain dp-vs-ddp-resnet50-8xa100\n"
@@ -35,15 +35,22 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set ddp.bucket_cap=[1MiB,25MiB] -o caps --jsonl\n"},
       {"list", "Names of the models, topologies, fabrics, GPUs and scenarios that come with lockstep",
        "  lockstep list models\n"
-       "  lockstep list scenarios --json\n"},
-      {"show", "Look inside a scenario (every value and where it came from), a model or a topology",
+       "  lockstep list scenarios --json\n"
+       "  lockstep list gpus --quiet   # the names alone\n"},
+      {"show", "Look inside a scenario (every value and where it came from), a model, a topology, a fabric or a GPU",
        "  lockstep show scenario dp-vs-ddp-resnet50-8xa100 --set gpus=4\n"
        "  lockstep show model resnet50 --set model.image=32\n"
        "  lockstep show model resnet50 --json -o resnet50.json\n"
-       "  lockstep show topology dgx-a100-80gb --set topology.fabric=ib-hdr-8x200\n"},
+       "  lockstep show topology dgx-a100-80gb --set topology.fabric=ib-hdr-8x200\n"
+       "  lockstep show gpu a100-sxm4-80gb\n"
+       "  lockstep show fabric eth-10g --json\n"},
       {"validate", "How right the predictions are: the claims of an article, tried",
        "  lockstep validate claims\n"
        "  lockstep validate claims --json\n"},
+      {"completions", "A script that lets bash, zsh or fish complete commands, options, keys and names",
+       "  lockstep completions bash   # try it: source <(lockstep completions bash)\n"
+       "  lockstep completions zsh -o _lockstep   # in a folder of $fpath\n"
+       "  lockstep completions fish -o lockstep.fish   # in ~/.config/fish/completions\n"},
       {"help", "Help of a command", "  lockstep help predict\n"},
   };
   return help;
@@ -66,11 +73,8 @@ int refuse_later(const std::string& command, Form form, Output& output) {
   Error error;
   error.kind = ErrorKind::NotSupported;
   error.file = "command line";
-  error.found = command;
   error.message = fmt::format("`lockstep {}` comes with a later version", command);
-  if (form != Form::Text) return report_errors({error}, form, output);
-  output.err << error.message << '\n';
-  return kWrongInput;
+  return report_errors({error}, form, output);
 }
 
 }  // namespace lockstep

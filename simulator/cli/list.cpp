@@ -6,6 +6,7 @@
 #include "simulator/cli/commands.h"
 #include "simulator/cli/files.h"
 #include "simulator/cli/table.h"
+#include "simulator/result/csv.h"
 #include "topologies/presets.h"
 
 namespace lockstep {
@@ -39,14 +40,7 @@ nlohmann::ordered_json to_json(const Listed& one) {
   return {{"name", one.name}, {"summary", one.summary}};
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
-std::string in_form(const std::vector<Listed>& all, const std::string& kind, Form form) {
+std::string in_form(const std::vector<Listed>& all, const std::string& kind, Form form, bool names_only) {
   std::string text;
   switch (form) {
     case Form::Json: {
@@ -64,6 +58,10 @@ std::string in_form(const std::vector<Listed>& all, const std::string& kind, For
     case Form::Text:
       break;
   }
+  if (names_only) {
+    for (const Listed& one : all) text += one.name + '\n';
+    return text;
+  }
   TextTable table;
   table.column("", "", Align::Left);
   table.column("", "", Align::Left);
@@ -77,7 +75,7 @@ std::string in_form(const std::vector<Listed>& all, const std::string& kind, For
 int run_list(const ListArguments& arguments, Output& output) {
   const auto all = listed(arguments.kind);
   if (!all) return report_errors(all.error(), arguments.common.form, output);
-  const std::string text = in_form(*all, arguments.kind, arguments.common.form);
+  const std::string text = in_form(*all, arguments.kind, arguments.common.form, arguments.common.quiet);
   return write_result(text, arguments.common, output) ? kGood : kRunFailed;
 }
 

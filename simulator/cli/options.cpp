@@ -8,36 +8,15 @@
 #include <memory>
 #include <ostream>
 
-#include "simulator/base/nearest.h"
 #include "simulator/base/quantity.h"
+#include "simulator/cli/command_words.h"
 #include "simulator/cli/commands.h"
+#include "simulator/cli/completions.h"
 #include "simulator/cli/help.h"
 #include "simulator/result/result.h"
 
 namespace lockstep {
 namespace {
-
-Error on_command_line(ErrorKind kind, std::string message, std::string found = "", std::string allowed = "",
-                      std::string hint = "") {
-  Error error;
-  error.kind = kind;
-  error.file = "command line";
-  error.found = std::move(found);
-  error.allowed = std::move(allowed);
-  error.hint = std::move(hint);
-  error.message = std::move(message);
-  return error;
-}
-
-bool has_word(const std::vector<std::string>& words, const char* word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-Form form_of(const std::vector<std::string>& words) {
-  if (has_word(words, "--json")) return Form::Json;
-  if (has_word(words, "--jsonl")) return Form::JsonLines;
-  return has_word(words, "--csv") ? Form::Csv : Form::Text;
-}
 
 // What CLI11 fills for one command.
 struct Raw {
@@ -52,38 +31,47 @@ struct Raw {
   ExplainArguments explain;
   SolveArguments solve;
   CompareArguments compare;
+  CompletionsArguments completions;
   std::string help_topic;
 };
 
-void add_common(CLI::App& app, Raw& raw) {
+void add_settings(CLI::App& app, Raw& raw) {
   app.add_option("--set", raw.common.sets, "Change one key: a.b=value, a YAML value (repeatable)")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   app.add_option("--seed", raw.seed, "Of the random numbers; short for --set seed=N")->type_name("N");
+  app.add_option("--calibration", raw.calibration, "Constants of a machine (comes with a later version)")
+      ->type_name("FILE");
+}
+
+void add_forms(CLI::App& app, Raw& raw) {
   app.add_flag("--json", raw.json, "One JSON document; errors too");
   app.add_flag("--jsonl", raw.jsonl, "JSON lines: progress, runs, the result");
   app.add_flag("--csv", raw.csv, "A table for other programs");
   app.add_option("-o,--output", raw.common.output_file, "Write the result to a file")->type_name("FILE");
   app.add_flag("--quiet", raw.common.quiet, "The table alone, no words");
-  app.add_option("--calibration", raw.calibration, "Constants of a machine (comes with a later version)")
-      ->type_name("FILE");
 }
 
-CLI::App& add_command(CLI::App& app, const char* name, Raw& raw) {
+// `settings`: it reads a scenario, so --set and the like mean something to it.
+CLI::App& add_command(CLI::App& app, const char* name, Raw& raw, bool settings = true) {
   const auto& all = command_help();
   const auto help = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
   CLI::App* command = app.add_subcommand(name, help->summary);
   command->footer("Examples:\n" + help->examples);
-  if (std::string(name) != "help") add_common(*command, raw);
+  if (settings) add_settings(*command, raw);
+  if (std::string(name) != "help") add_forms(*command, raw);
   return *command;
 }
 
 void add_commands(CLI::App& app, Raw& raw) {
   CLI::App& predict = add_command(app, "predict", raw);
   predict
-      .add_option("FILE", raw.predict.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+      .add_option("FILE", raw.predict.files,
+                  "Scenarios: paths, - for standard input, or names of `list scenarios`; an answer each")
       ->required();
-  predict.add_option("--trace", raw.predict.trace_file, "Write a Chrome trace of one step (for ui.perfetto.dev)")
+  predict
+      .add_option("--trace", raw.predict.trace_file,
+                  "Write a Chrome trace of one step (for ui.perfetto.dev); of one scenario")
       ->type_name("FILE");
   predict.add_flag("--estimate", raw.predict.estimate,
                    "Each transfer alone on its share of the links: faster, and the twin of the simulation");
@@ -91,12 +79,13 @@ void add_commands(CLI::App& app, Raw& raw) {
 
   CLI::App& explain = add_command(app, "explain", raw);
   explain
-      .add_option("FILE", raw.explain.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+      .add_option("FILE", raw.explain.files,
+                  "Scenarios: paths, - for standard input, or names of `list scenarios`; an answer each")
       ->required();
   explain.add_flag("--estimate", raw.explain.estimate, "Without contention: faster");
 
   CLI::App& solve = add_command(app, "solve", raw);
-  solve.add_option("FILE", raw.solve.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+  solve.add_option("FILE", raw.solve.file, "One scenario: a path, - for standard input, or a name of `list scenarios`")
       ->required();
   solve.add_option("--for", raw.solve.key, "The key of the scenario whose value is wanted")
       ->required()
@@ -106,7 +95,7 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("GOAL=VALUE");
   solve.add_flag("--estimate", raw.solve.estimate, "Without contention: faster");
 
-  CLI::App& compare = add_command(app, "compare", raw);
+  CLI::App& compare = add_command(app, "compare", raw, false);
   compare
       .add_option("RESULT", raw.compare.files, "Results in JSON: the measured one, else the first, is the reference")
       ->required();
@@ -117,7 +106,7 @@ void add_commands(CLI::App& app, Raw& raw) {
   CLI::App& sweep = add_command(app, "sweep", raw);
   sweep
       .add_option("FILE", raw.sweep.file,
-                  "A scenario with lists: a path, - for standard input, or a name of `list scenarios`")
+                  "One scenario with lists: a path, - for standard input, or a name of `list scenarios`")
       ->required();
   sweep.add_flag("--estimate", raw.sweep.estimate, "Without contention: faster");
   sweep
@@ -128,11 +117,12 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->description("Keep the points in this folder: the same command goes on where it was stopped");
   sweep.get_option("--output")->type_name("DIR");
 
-  CLI::App& list = add_command(app, "list", raw);
-  list.add_option("KIND", raw.list.kind, "models, topologies, fabrics, gpus or scenarios")->required();
+  CLI::App& list = add_command(app, "list", raw, false);
+  list.add_option("KIND", raw.list.kind, fmt::format("{}", fmt::join(listed_kinds(), ", ")))->required();
+  list.get_option("--quiet")->description("The names alone");
 
   CLI::App& show = add_command(app, "show", raw);
-  show.add_option("KIND", raw.show.kind, "scenario, model or topology")->required();
+  show.add_option("KIND", raw.show.kind, fmt::format("{}", fmt::join(shown_kinds(), ", ")))->required();
   show.add_option("NAME", raw.show.name, "A name of `lockstep list`, a path, or - for standard input (scenario)")
       ->required();
 
@@ -141,22 +131,22 @@ void add_commands(CLI::App& app, Raw& raw) {
   validate.add_option("--fail-above", raw.fail_above, "Exit code 3 when the mean error is larger, e.g. 10%")
       ->type_name("SHARE");
 
-  CLI::App& help = add_command(app, "help", raw);
-  help.add_option("COMMAND", raw.help_topic, "The command");
-}
+  CLI::App& completions = add_command(app, "completions", raw, false);
+  completions.add_option("SHELL", raw.completions.shell, fmt::format("{}", fmt::join(known_shells(), ", ")))
+      ->required();
+  for (const char* form : {"--json", "--jsonl", "--csv", "--quiet"})
+    completions.remove_option(completions.get_option(form));
 
-// A positional argument that is one of a few words.
-void check_kind(const std::string& kind, const std::vector<std::string>& allowed, Errors& errors) {
-  if (kind.empty() || std::find(allowed.begin(), allowed.end(), kind) != allowed.end()) return;
-  errors.push_back(on_command_line(ErrorKind::Range, fmt::format("there is no kind `{}`", kind), kind,
-                                   fmt::format("{}", fmt::join(allowed, ", ")), did_you_mean(kind, allowed)));
+  CLI::App& help = add_command(app, "help", raw, false);
+  help.add_option("COMMAND", raw.help_topic, "The command");
 }
 
 // What the parser cannot say by itself; empty when all is well.
 Errors finish_common(Raw& raw) {
   Errors errors;
-  check_kind(raw.list.kind, {"models", "topologies", "fabrics", "gpus", "scenarios"}, errors);
-  check_kind(raw.show.kind, {"scenario", "model", "topology"}, errors);
+  for (auto& wrong : {wrong_kind(raw.list.kind, listed_kinds()), wrong_kind(raw.show.kind, shown_kinds()),
+                      wrong_kind(raw.completions.shell, known_shells()), seed_given_twice(raw.seed, raw.common.sets)})
+    if (wrong) errors.push_back(*wrong);
   if (int(raw.json) + int(raw.jsonl) + int(raw.csv) > 1)
     errors.push_back(on_command_line(ErrorKind::Conflict, "--json, --jsonl and --csv exclude each other", "", "",
                                      "give one of them"));
@@ -164,6 +154,10 @@ Errors finish_common(Raw& raw) {
     errors.push_back(on_command_line(ErrorKind::NotSupported, "`--calibration` comes with a later version",
                                      raw.calibration, "", "calibrate.single_gpu in the scenario takes one number"));
   raw.common.form = raw.json ? Form::Json : raw.jsonl ? Form::JsonLines : raw.csv ? Form::Csv : Form::Text;
+  if (raw.common.output_file == "-" && !raw.sweep.file.empty())
+    errors.push_back(on_command_line(ErrorKind::Conflict, "-o of `lockstep sweep` is a folder that keeps the points",
+                                     "-", "", "name a folder, or leave -o out: the result goes to standard output"));
+  if (raw.common.output_file == "-") raw.common.output_file.clear();  // standard output, as for other programs
   if (!raw.seed.empty()) raw.common.sets.push_back("seed=" + raw.seed);
   if (!raw.fail_above.empty()) {
     auto share = parse_quantity(raw.fail_above, Unit::Fraction);
@@ -216,17 +210,14 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_show(arguments, output); };
   }
+  if (name == "completions") {
+    CompletionsArguments arguments = raw.completions;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_completions(arguments, output); };
+  }
   ValidateArguments arguments = raw.validate;
   arguments.common = raw.common;
   return [arguments](Output& output) { return run_validate(arguments, output); };
-}
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* one : app.get_subcommands())
-    for (const CLI::Option* option : one->get_options())
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  return names;
 }
 
 // CLI11's exceptions as errors of ours.
@@ -234,11 +225,10 @@ Error error_of(const CLI::ParseError& failure, const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr) {
     std::vector<std::string> rest = app.remaining(true);
     const std::string first = rest.empty() ? "" : rest.front();
-    const bool option = first.rfind('-', 0) == 0;
-    return on_command_line(ErrorKind::UnknownKey,
-                           option ? fmt::format("there is no option `{}`", first)
-                                  : fmt::format("there is one argument too many: `{}`", first),
-                           first, "", option ? did_you_mean(first, option_names(app)) : "");
+    const auto commands = app.get_subcommands();
+    const std::string command = commands.empty() ? "" : commands.front()->get_name();
+    return first.rfind('-', 0) == 0 ? unknown_option(first, command, command_tree())
+                                    : surplus_argument(first, command, command_tree());
   }
   const auto names = app.get_subcommands();
   const std::string hint =
@@ -246,16 +236,6 @@ Error error_of(const CLI::ParseError& failure, const CLI::App& app) {
   if (dynamic_cast<const CLI::RequiredError*>(&failure) != nullptr)
     return on_command_line(ErrorKind::Missing, failure.what(), "", "", hint);
   return on_command_line(ErrorKind::Range, failure.what(), "", "", hint);
-}
-
-// The first word is a command, a global option, or wrong.
-std::optional<Errors> wrong_command(const std::string& word) {
-  std::vector<std::string> names;
-  for (const CommandHelp& one : command_help()) names.push_back(one.name);
-  if (word.rfind('-', 0) == 0 || std::find(names.begin(), names.end(), word) != names.end()) return std::nullopt;
-  names.insert(names.end(), commands_of_later_versions().begin(), commands_of_later_versions().end());
-  return Errors{on_command_line(ErrorKind::UnknownKey, fmt::format("there is no command `{}`", word), word, "",
-                                did_you_mean(word, names).empty() ? "lockstep --help" : did_you_mean(word, names))};
 }
 
 std::unique_ptr<CLI::App> make_app(Raw& raw) {
@@ -266,6 +246,31 @@ std::unique_ptr<CLI::App> make_app(Raw& raw) {
   app->footer(exit_code_help() + "`lockstep help COMMAND` shows examples.");
   add_commands(*app, raw);
   return app;
+}
+
+std::vector<TreeOption> options_of(const CLI::App& app) {
+  std::vector<TreeOption> options;
+  for (const CLI::Option* one : app.get_options()) {
+    if (!one->nonpositional()) continue;
+    TreeOption option;
+    option.name = "--" + one->get_lnames().front();
+    if (!one->get_snames().empty()) option.short_name = "-" + one->get_snames().front();
+    if (one->get_items_expected_max() > 0) option.value = one->get_type_name();
+    option.description = one->get_description();
+    option.repeatable = one->get_items_expected_max() > 1;
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+TreeCommand tree_of(const CLI::App& app) {
+  TreeCommand command;
+  command.name = app.get_name();
+  command.summary = app.get_description();
+  command.options = options_of(app);
+  for (const CLI::Option* one : app.get_options())
+    if (one->get_positional()) command.arguments.push_back({one->get_name(true), one->get_items_expected_max() > 1});
+  return command;
 }
 
 std::variant<Command, Help, WrongCommandLine> parse(CLI::App& app, Raw& raw, std::vector<std::string> words) {
@@ -287,8 +292,24 @@ std::variant<Command, Help, WrongCommandLine> parse(CLI::App& app, Raw& raw, std
 
 }  // namespace
 
+const CommandTree& command_tree() {
+  static const CommandTree tree = [] {
+    Raw raw;
+    const auto app = make_app(raw);
+    CommandTree made;
+    made.options = options_of(*app);
+    for (const CLI::App* one : app->get_subcommands({})) made.commands.push_back(tree_of(*one));
+    return made;
+  }();
+  return tree;
+}
+
 std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vector<std::string>& given) {
   std::vector<std::string> words = given;
+  if (!words.empty() && words.front() == kCompleteCommand) {
+    words.erase(words.begin());
+    return Command([words](Output& output) { return run_complete(words, output); });
+  }
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.insert(words.size() > 1 ? words.begin() + 1 : words.end(), "--help");
@@ -299,15 +320,17 @@ std::variant<Command, Help, WrongCommandLine> parse_command_line(const std::vect
     const std::string first = words.front();
     if (std::find(later.begin(), later.end(), first) != later.end())
       return Command([first, form](Output& output) { return refuse_later(first, form, output); });
-    if (auto errors = wrong_command(first)) return WrongCommandLine{*std::move(errors), form};
+    if (auto wrong = wrong_first_word(words, command_tree())) return WrongCommandLine{{*std::move(wrong)}, form};
   }
   Raw raw;
   const auto app = make_app(raw);
-  if (words.empty())
-    return WrongCommandLine{
-        {on_command_line(ErrorKind::Missing, "a command is missing", "",
-                         "predict, sweep, explain, solve, compare, list, show, validate, help", "lockstep --help")},
-        form};
+  if (words.empty()) {
+    std::vector<std::string> names;
+    for (const CommandHelp& one : command_help()) names.push_back(one.name);
+    return WrongCommandLine{{on_command_line(ErrorKind::Missing, "a command is missing", "",
+                                             fmt::format("{}", fmt::join(names, ", ")), "lockstep --help")},
+                            form};
+  }
   return parse(*app, raw, std::move(words));
 }
 

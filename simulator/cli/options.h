@@ -17,6 +17,8 @@ struct WrongCommandLine {
   Errors errors;
   Form form = Form::Text;  // as far as it could be read
 };
+// As far as it can be read from the words.
+Form form_of(const std::vector<std::string>& words);
 using Command = std::function<int(Output&)>;
 
 // `words`: without the program's name.

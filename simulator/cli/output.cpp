@@ -12,6 +12,8 @@
 #include <fstream>
 #include <iostream>
 
+#include "simulator/base/format.h"
+#include "simulator/cli/interrupt.h"
 #include "simulator/cli/table.h"
 #include "simulator/result/json.h"
 
@@ -27,16 +29,6 @@ bool wants_colour() {
   const char* terminal = std::getenv("TERM");
   const bool refused = no_colour != nullptr && *no_colour != '\0';
   return !refused && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
-}
-
-std::string json_string(const std::string& text) {
-  // The shortest way to a quoted string: an error document's own.
-  Error error;
-  error.message = text;
-  const std::string line = errors_to_json({error}, JsonLayout::OneLine);
-  const std::string mark = "\"message\":";
-  const std::size_t start = line.find(mark) + mark.size();
-  return line.substr(start, line.find('}', start) - start);
 }
 
 // Written beside the target and renamed, so that an interrupted command leaves no half file.
@@ -55,21 +47,54 @@ bool write_file(const std::string& path, const std::string& text) {
   return !failure;
 }
 
+// A file gets no colours.
+std::string without_colours(const std::string& text, const Output& output) {
+  std::string plain = harmless(text, output);
+  for (const std::string_view ours : {kBold, kPlain})
+    for (std::size_t at = 0; output.colour && (at = plain.find(ours, at)) != std::string::npos;)
+      plain.erase(at, ours.size());
+  return plain;
+}
+
 }  // namespace
 
 Output standard_output() {
   Output output{std::cout, std::cerr, std::cin};
   output.colour = isatty(STDOUT_FILENO) != 0 && wants_colour();
+  output.error_colour = isatty(STDERR_FILENO) != 0 && wants_colour();
   output.progress = isatty(STDERR_FILENO) != 0;
   return output;
 }
 
+std::string harmless(const std::string& text, const Output& output) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    // The pieces between our own colours.
+    std::size_t end = text.size(), next = text.size();
+    for (const std::string_view ours : {kBold, kPlain})
+      if (const std::size_t found = text.find(ours, at); output.colour && found < end) {
+        end = found;
+        next = found + ours.size();
+      }
+    out += visible(std::string_view(text).substr(at, end - at), true) + text.substr(end, next - end);
+    at = next;
+  }
+  return out;
+}
+
 bool write_result(const std::string& text, const CommonArguments& common, Output& output) {
+  if (common.form != Form::Text) return write_data(text, common, output);
+  return write_data(common.output_file.empty() ? harmless(text, output) : without_colours(text, output), common,
+                    output);
+}
+
+bool write_data(const std::string& data, const CommonArguments& common, Output& output) {
   errno = 0;
   if (!common.output_file.empty()) {
-    if (write_file(common.output_file, text)) return true;
+    if (write_file(common.output_file, data)) return true;
   } else {
-    output.out << text << std::flush;
+    if (common.form == Form::Json) document_begins();
+    output.out << data << std::flush;
     if (output.out.good()) return true;
   }
   const std::string reason = errno != 0 ? std::strerror(errno) : "no reason given";
@@ -78,22 +103,23 @@ bool write_result(const std::string& text, const CommonArguments& common, Output
   error.file = common.output_file;
   error.message = fmt::format("the result cannot be written: {}", reason);
   // Standard output is still there for programs when it is a file that cannot be written.
-  if (common.form == Form::Json && !common.output_file.empty())
-    output.out << errors_to_json({error}) << std::flush;
-  else
-    output.err << "lockstep: " << to_text(error) << '\n';
+  const bool lost = common.form != Form::Json || common.output_file.empty();
+  report_errors({error}, lost ? Form::Text : Form::Json, output);
   return false;
 }
 
 int report_errors(const Errors& errors, Form form, Output& output) {
   clear_progress(output);
-  if (form == Form::Json) output.out << errors_to_json(errors) << std::flush;
+  if (form == Form::Json) {
+    document_begins();
+    output.out << errors_to_json(errors) << std::flush;
+  }
   for (const Error& error : errors) {
     if (form == Form::JsonLines)
-      output.out << R"({"type":"error","message":)" << json_string(to_text(error)) << "}\n" << std::flush;
+      output.out << R"({"type":"error","message":)" << json_text(to_text(error)) << "}\n" << std::flush;
     else if (form != Form::Json)
-      output.err << (output.colour ? kRed : "") << "lockstep: " << (output.colour ? kPlain : "") << to_text(error)
-                 << '\n';
+      output.err << (output.error_colour ? kRed : "") << "lockstep: " << (output.error_colour ? kPlain : "")
+                 << visible(to_text(error)) << '\n';
   }
   const bool failed = !errors.empty() && errors.front().kind == ErrorKind::RunFailed;
   return failed ? kRunFailed : kWrongInput;
@@ -127,7 +153,7 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
 }
 
 void show_progress(const std::string& text, Output& output) {
-  if (output.progress) output.err << "\r\033[K" << text << std::flush;
+  if (output.progress) output.err << "\r\033[K" << visible(text) << std::flush;
 }
 
 void clear_progress(Output& output) {

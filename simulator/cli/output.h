@@ -18,9 +18,10 @@ enum class Form { Text, Json, JsonLines, Csv };
 struct Output {
   std::ostream& out;
   std::ostream& err;
-  std::istream& in;       // what FILE `-` reads
-  bool colour = false;    // bold headers, on a terminal without NO_COLOR
-  bool progress = false;  // a progress line that is wiped again, on a terminal
+  std::istream& in;           // what FILE `-` reads
+  bool colour = false;        // bold headers, on a terminal without NO_COLOR
+  bool error_colour = false;  // the same of `err`
+  bool progress = false;      // a progress line that is wiped again, on a terminal
 };
 
 // Standard streams; colour and progress by whether they are terminals and by NO_COLOR and TERM.
@@ -34,8 +35,15 @@ struct CommonArguments {
   bool quiet = false;
 };
 
-// Writes what a command has to say to -o or to standard output. False: it could not be written, and said so.
+// Text as a terminal may show it: what people's files brought along is made visible (base/format.h), our own colours
+// stay.
+std::string harmless(const std::string& text, const Output& output);
+
+// Writes what a command has to say to -o or to standard output; text goes through `harmless`, and into a file without
+// colours. False: it could not be written, and said so.
 bool write_result(const std::string& text, const CommonArguments& common, Output& output);
+// The same as it is, whatever the form.
+bool write_data(const std::string& data, const CommonArguments& common, Output& output);
 
 // Shows errors as the command's form asks: one line each on `err`, or the error document (JSON lines: one line) on
 // `out`. Returns the exit code: 2 when the first says that a run failed, else 1.

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
+#include "simulator/base/format.h"
 #include "simulator/cli/commands.h"
-#include "simulator/cli/files.h"
 #include "simulator/cli/predict_text.h"
+#include "simulator/cli/several.h"
 #include "simulator/result/chrome_trace.h"
 #include "simulator/result/csv.h"
 #include "simulator/result/json.h"
@@ -31,21 +33,32 @@ std::optional<Error> wrong_options(const PredictArguments& arguments) {
   if (arguments.estimate && arguments.reference)
     return on_command_line(ErrorKind::Conflict, "--reference", "--estimate and --reference are two ways to predict",
                            "give one of them");
+  if (arguments.trace_file == "-")
+    return on_command_line(ErrorKind::Conflict, "--trace", "a trace on standard output would run into the result",
+                           "give it a file");
+  if (!arguments.trace_file.empty() && arguments.files.size() > 1)
+    return on_command_line(ErrorKind::Conflict, "--trace", "a trace shows one scenario",
+                           "one command for each scenario");
   return std::nullopt;
 }
 
-std::optional<Error> wrong_scale(const PredictArguments& arguments, const Inputs& inputs) {
-  if (!arguments.reference) return std::nullopt;
-  for (const int gpus : inputs.scenario().gpus)
-    if (gpus > kMostReferenceRanks)
-      return on_command_line(
-          ErrorKind::Range, "--reference",
-          fmt::format("--reference goes up to {} GPUs, the scenario has {}", kMostReferenceRanks, gpus),
-          "leave --reference out, or --set gpus=8");
-  return std::nullopt;
+Errors wrong_scale(const PredictArguments& arguments, const std::vector<NamedInputs>& scenarios) {
+  Errors errors;
+  if (!arguments.reference) return errors;
+  for (const NamedInputs& one : scenarios) {
+    const auto& gpus = one.inputs.scenario().gpus;
+    const int most = *std::max_element(gpus.begin(), gpus.end());
+    if (most <= kMostReferenceRanks) continue;
+    errors.push_back(
+        on_command_line(ErrorKind::Range, "--reference",
+                        fmt::format("--reference goes up to {} GPUs, {} has {}", kMostReferenceRanks, one.name, most),
+                        "leave --reference out, or --set gpus=8"));
+  }
+  return errors;
 }
 
-PredictOptions options_for(const PredictArguments& arguments, Output& output) {
+PredictOptions options_for(const PredictArguments& arguments, const std::string& name, ResultWriter& writer,
+                           Output& output) {
   PredictOptions options;
   options.method = arguments.estimate ? Method::Estimate : arguments.reference ? Method::Messages : Method::Simulate;
   options.timeline = !arguments.trace_file.empty();
@@ -55,16 +68,17 @@ PredictOptions options_for(const PredictArguments& arguments, Output& output) {
   options.levers = options.uncertainty = !runs_alone;
   options.uncertainty_of_all = form != Form::Text;
   if (arguments.common.form == Form::JsonLines && arguments.common.output_file.empty()) {
-    options.progress = [&output](int done, int total, const std::string& text) {
-      output.out << fmt::format(R"({{"type":"progress","done":{},"total":{},"text":"{}"}})", done, total, text) << '\n'
-                 << std::flush;
+    options.progress = [&writer, name](int done, int total, const std::string& text) {
+      writer.add_line(name,
+                      fmt::format(R"({{"type":"progress","done":{},"total":{},"text":"{}"}})", done, total, text));
     };
-    options.each_run = [&output](const Run& run) {
-      output.out << R"({"type":"run",)" << run_to_json(run).substr(1) << '\n' << std::flush;
+    options.each_run = [&writer, name](const Run& run) {
+      writer.add_line(name, R"({"type":"run",)" + run_to_json(run).substr(1));
     };
   } else if (!arguments.common.quiet) {
-    options.progress = [&output](int done, int total, const std::string& text) {
-      show_progress(fmt::format("{}/{} {}", done, total, text), output);
+    const std::string before = arguments.files.size() > 1 ? name + ": " : "";
+    options.progress = [&output, before](int done, int total, const std::string& text) {
+      show_progress(fmt::format("{}{}/{} {}", before, done, total, text), output);
     };
   }
   return options;
@@ -92,9 +106,9 @@ bool write_trace(const PredictArguments& arguments, const Result& result, Output
   CommonArguments to_file;
   to_file.output_file = arguments.trace_file;
   to_file.form = arguments.common.form;
-  if (!write_result(chrome_trace(runs, result), to_file, output)) return false;
+  if (!write_data(chrome_trace(runs, result), to_file, output)) return false;
   if (!arguments.common.quiet && arguments.common.form == Form::Text)
-    output.err << "Trace in " << arguments.trace_file << " (open it at ui.perfetto.dev)\n";
+    output.err << "Trace in " << visible(arguments.trace_file) << " (open it at ui.perfetto.dev)\n";
   return true;
 }
 
@@ -103,17 +117,22 @@ bool write_trace(const PredictArguments& arguments, const Result& result, Output
 int run_predict(const PredictArguments& arguments, Output& output) {
   const Form form = arguments.common.form;
   if (auto wrong = wrong_options(arguments)) return report_errors({*wrong}, form, output);
-  const auto text = read_scenario_text(arguments.file, arguments.common.sets, output);
-  if (!text) return report_errors(text.error(), form, output);
-  const auto inputs = load_inputs(*text);
-  if (!inputs) return report_errors(inputs.error(), form, output);
-  if (auto wrong = wrong_scale(arguments, *inputs)) return report_errors({*wrong}, form, output);
-  const auto result = predict(*inputs, options_for(arguments, output));
-  clear_progress(output);
-  if (!result) return report_errors(result.error(), form, output);
-  if (!write_trace(arguments, *result, output)) return kRunFailed;
-  if (!write_result(in_form(arguments, *result, *inputs, output), arguments.common, output)) return kRunFailed;
-  return nothing_ran(*result) ? kRunFailed : kGood;
+  const auto scenarios = load_scenarios(arguments.files, arguments.common.sets, output);
+  if (!scenarios) return report_errors(scenarios.error(), form, output);
+  if (const Errors wrong = wrong_scale(arguments, *scenarios); !wrong.empty())
+    return report_errors(wrong, form, output);
+  ResultWriter writer(arguments.common, scenarios->size() > 1, output);
+  bool all_ran = true;
+  for (const NamedInputs& one : *scenarios) {
+    const auto result = predict(one.inputs, options_for(arguments, one.name, writer, output));
+    clear_progress(output);
+    if (!result) return report_errors(result.error(), form, output);
+    if (!write_trace(arguments, *result, output)) return kRunFailed;
+    if (!writer.add(one.name, in_form(arguments, *result, one.inputs, output))) return kRunFailed;
+    all_ran &= !nothing_ran(*result);
+  }
+  if (!writer.finish()) return kRunFailed;
+  return all_ran ? kGood : kRunFailed;
 }
 
 }  // namespace lockstep

@@ -116,6 +116,12 @@ class PredictionTable {
     return format_significant(seconds / unit.seconds);
   }
 
+  // Of the steps of a run: nine of ten lie in between.
+  static std::string spread_cell(const Run& run, const TimeUnit& unit) {
+    if (!run.spread) return "-";
+    return time_cell(run.spread->p5, unit) + '-' + time_cell(run.spread->p95, unit);
+  }
+
   std::vector<TableColumn> fixed_columns() const {
     const auto& runs = result_.runs;
     const TimeUnit step = step_unit();
@@ -123,11 +129,14 @@ class PredictionTable {
     for (const Run& run : runs)
       if (!run.throughput_unit.empty()) throughput_unit = run.throughput_unit;
     std::vector<TableColumn> columns = {
-        {"step", step.name, [=](const Run& r) { return time_cell(r.step_time_s, step); }},
-        {throughput_unit.substr(0, throughput_unit.find('/')), "per s",
-         [](const Run& r) { return format_significant(r.throughput); }},
-        {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
-        {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}};
+        {"step", step.name, [=](const Run& r) { return time_cell(r.step_time_s, step); }}};
+    if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.spread.has_value(); }))
+      columns.push_back({"p5-p95", step.name, [=](const Run& r) { return spread_cell(r, step); }});
+    columns.insert(columns.end(),
+                   {{throughput_unit.substr(0, throughput_unit.find('/')), "per s",
+                     [](const Run& r) { return format_significant(r.throughput); }},
+                    {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
+                    {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}});
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.epoch_time_s.has_value(); })) {
       const TimeUnit epoch = unit_for(largest(runs, [](const Run& r) { return r.epoch_time_s.value_or(0); }));
       const TimeUnit total = unit_for(largest(runs, [](const Run& r) { return r.total_time_s.value_or(0); }));
@@ -202,7 +211,9 @@ class PredictionTable {
     std::sort(shown.begin(), shown.end());
     std::vector<TableColumn> columns = fixed_columns();
     const TimeUnit step = step_unit();
-    auto at = columns.begin() + 4;
+    // Behind the efficiency.
+    auto at =
+        std::find_if(columns.begin(), columns.end(), [](const TableColumn& c) { return c.title == "effic."; }) + 1;
     for (const Causes& causes : shown) {
       const char* title = causes.size() > 1 ? "compute" : title_of(causes.front());
       at = columns.insert(at, {title, step.name,

@@ -5,11 +5,13 @@
 #include "models/describe.h"
 #include "models/model_file.h"
 #include "scenarios/fields.h"
+#include "simulator/base/document.h"
 #include "simulator/base/nearest.h"
 #include "simulator/cli/commands.h"
 #include "simulator/cli/files.h"
 #include "simulator/result/json.h"
 #include "topologies/describe.h"
+#include "topologies/presets.h"
 #include "topologies/reader.h"
 
 namespace lockstep {
@@ -35,9 +37,25 @@ Expected<std::string> scenario_shown(const ShowArguments& arguments, Output& out
   return arguments.common.form == Form::Json ? yaml_to_json(yaml) : yaml;
 }
 
+// What --set changes must be part of what is shown: keys of `group`, none where it is empty.
+Errors idle_sets(const ShowArguments& arguments, const std::string& group) {
+  Errors errors;
+  for (const std::string& set : arguments.common.sets) {
+    const std::string key = set.substr(0, set.find('='));
+    if (!group.empty() && (key == group || key.rfind(group + '.', 0) == 0)) continue;
+    errors.push_back(on_command_line(ErrorKind::Conflict, key,
+                                     fmt::format("it changes nothing of what `lockstep show {}` shows", arguments.kind),
+                                     group.empty() ? "" : fmt::format("keys of `{}`", group), "leave it out"));
+    errors.back().file = "--set";
+  }
+  return errors;
+}
+
 // `--set model.image=32` and the other options of a zoo model, as in a scenario.
 Expected<Model> model_of(const ShowArguments& arguments) {
-  if (is_model_path(arguments.name)) return read_model_file(arguments.name);
+  const bool file = is_model_path(arguments.name);
+  if (Errors idle = idle_sets(arguments, file ? "" : "model"); !idle.empty()) return tl::unexpected(std::move(idle));
+  if (file) return read_model_file(arguments.name);
   const ZooEntry* entry = find_zoo_entry(arguments.name);
   if (entry == nullptr) {
     std::vector<std::string> names;
@@ -63,12 +81,41 @@ Expected<std::string> topology_shown(const ShowArguments& arguments) {
   if (arguments.common.form != Form::Text)
     return tl::unexpected(Errors{
         on_command_line(ErrorKind::NotSupported, "--json", "a topology is shown as text; its file is YAML", "", "")});
+  if (Errors idle = idle_sets(arguments, "topology"); !idle.empty()) return tl::unexpected(std::move(idle));
   // `--set topology.fabric=X` and `--set topology.override.nic.rate=Y`, as in a scenario.
   const std::string text = fmt::format("{{model: resnet50, batch: {{per_gpu: 1}}, topology: {{node: {}}}, gpus: 1}}",
                                        yaml_scalar(arguments.name));
   const auto inputs = load_inputs({text, "command line", arguments.common.sets});
   if (!inputs) return tl::unexpected(inputs.error());
   return describe_topology(inputs->topology);
+}
+
+// A GPU or a fabric: what its file says, once it has been found right.
+Expected<std::string> preset_shown(const ShowArguments& arguments, PresetKind kind) {
+  if (Errors idle = idle_sets(arguments, ""); !idle.empty()) return tl::unexpected(std::move(idle));
+  const PresetPaths paths = default_preset_paths();
+  auto path = find_preset(kind, arguments.name, paths, "", "NAME");
+  if (!path) {
+    for (Error& error : path.error()) error.file = "command line";
+    return tl::unexpected(std::move(path.error()));
+  }
+  const auto text = read_text_file(*path);
+  if (!text) return tl::unexpected(text.error());
+  Errors wrong;
+  if (kind == PresetKind::Gpu)
+    if (const auto gpu = load_gpu(*path, paths); !gpu) wrong = gpu.error();
+  if (kind == PresetKind::Fabric)
+    if (const auto fabric = load_fabric(*path, paths); !fabric) wrong = fabric.error();
+  if (!wrong.empty()) return tl::unexpected(std::move(wrong));
+  return arguments.common.form == Form::Json ? yaml_to_json(*text) : fmt::format("# {}\n{}", *path, *text);
+}
+
+Expected<std::string> shown(const ShowArguments& arguments, Output& output) {
+  if (arguments.kind == "scenario") return scenario_shown(arguments, output);
+  if (arguments.kind == "model") return model_shown(arguments);
+  if (arguments.kind == "gpu") return preset_shown(arguments, PresetKind::Gpu);
+  if (arguments.kind == "fabric") return preset_shown(arguments, PresetKind::Fabric);
+  return topology_shown(arguments);
 }
 
 }  // namespace
@@ -79,9 +126,7 @@ int run_show(const ShowArguments& arguments, Output& output) {
     return report_errors({on_command_line(ErrorKind::NotSupported, form == Form::Csv ? "--csv" : "--jsonl",
                                           "`lockstep show` prints text, or JSON with --json", "--json", "")},
                          form, output);
-  const auto text = arguments.kind == "scenario" ? scenario_shown(arguments, output)
-                    : arguments.kind == "model"  ? model_shown(arguments)
-                                                 : topology_shown(arguments);
+  const auto text = shown(arguments, output);
   if (!text) return report_errors(text.error(), form, output);
   return write_result(*text, arguments.common, output) ? kGood : kRunFailed;
 }

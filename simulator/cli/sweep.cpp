@@ -10,6 +10,7 @@
 
 #include "simulator/cli/commands.h"
 #include "simulator/cli/files.h"
+#include "simulator/cli/interrupt.h"
 #include "simulator/cli/sweep_text.h"
 #include "simulator/result/csv.h"
 #include "simulator/result/json.h"
@@ -92,7 +93,7 @@ class SweepWriter {
   // All points are written.
   tl::expected<void, Errors> finish() {
     clear_progress(output_);
-    if (form_ == Form::Text) output_.out << sweep_table(result_.runs, keys_, output_);
+    if (form_ == Form::Text) output_.out << harmless(sweep_table(result_.runs, keys_, output_), output_);
     if (form_ == Form::Json) output_.out << result_to_json(result_);
     if (form_ == Form::JsonLines)
       output_.out << fmt::format(R"({{"type":"summary","points":{},"run":{},"not_run":{},"failed":{}}})",
@@ -153,6 +154,7 @@ SweepOptions options_for(const SweepArguments& arguments) {
 
 int say_stopped(const SweepArguments& arguments, std::size_t done, std::size_t total, Output& output) {
   clear_progress(output);
+  if (arguments.common.form == Form::Json) report_errors({interrupted_error()}, Form::Json, output);
   const std::string& folder = arguments.common.output_file;
   if (folder.empty())
     output.err << fmt::format("lockstep: stopped after {} of {} points; with `-o DIR` they would have been kept\n",

@@ -27,10 +27,16 @@ std::vector<SweepColumn> columns_of(const std::vector<Run>& runs) {
   const std::string samples = throughput_unit.substr(0, throughput_unit.find('/'));
   const TimeUnit step = step_unit_for(longest_s);
   std::vector<SweepColumn> columns = {
-      {"step", step.name, [=](const Run& r) { return format_significant(r.step_time_s / step.seconds); }},
-      {samples, "per s", [](const Run& r) { return format_significant(r.throughput); }},
-      {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
-      {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}};
+      {"step", step.name, [=](const Run& r) { return format_significant(r.step_time_s / step.seconds); }}};
+  if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.spread.has_value(); }))
+    columns.push_back({"p5-p95", step.name, [=](const Run& r) {
+                         if (!r.spread) return std::string("-");
+                         return format_significant(r.spread->p5 / step.seconds) + '-' +
+                                format_significant(r.spread->p95 / step.seconds);
+                       }});
+  columns.insert(columns.end(), {{samples, "per s", [](const Run& r) { return format_significant(r.throughput); }},
+                                 {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
+                                 {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}});
   if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.cost_total.has_value(); })) {
     columns.push_back(
         {"per GPU", samples + "/s", [](const Run& r) { return format_significant(r.throughput / r.gpus); }});

@@ -266,6 +266,7 @@ std::string claims_text(const ClaimsResult& result, const Output& output, bool t
   if (table_only) return text;
   text += rule_text();
   for (const ClaimResult& one : result.results) text += details(one, result.file, output);
+  for (const std::string& note : result.notes) text += '\n' + wrapped("Note: " + note, kColumns, 6) + '\n';
   return text;
 }
 
@@ -273,6 +274,8 @@ std::string claims_json(const std::vector<ClaimsResult>& results) {
   Json document = {{"rows", Json::array()}, {"summary", summary_json(results)}};
   for (const ClaimsResult& one : results)
     for (const ClaimResult& result : one.results) document["rows"].push_back(row_json(result, one));
+  for (const ClaimsResult& one : results)
+    for (const std::string& note : one.notes) document["notes"].push_back(note);
   return document.dump(2) + '\n';
 }
 
@@ -283,6 +286,7 @@ std::string claims_json_lines(const ClaimsResult& result) {
     line.update(row_json(one, result));
     text += line.dump() + '\n';
   }
+  for (const std::string& note : result.notes) text += Json{{"type", "note"}, {"text", note}}.dump() + '\n';
   return text;
 }
 

@@ -7,22 +7,12 @@
 namespace lockstep {
 namespace {
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += c;
-  }
-  return out + '"';
-}
-
 class Row {
  public:
   void text(const std::string& value) {
     if (!line_.empty() || started_) line_ += ',';
     started_ = true;
-    line_ += quoted(value);
+    line_ += csv_field(value);
   }
   void whole(std::int64_t value) { text(value == 0 ? "" : fmt::format("{}", value)); }
   void number(double value) { text(value == 0 ? "" : fmt::format("{}", value)); }  // 0 = not known
@@ -34,6 +24,16 @@ class Row {
 };
 
 }  // namespace
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    out += c;
+    if (c == '"') out += c;
+  }
+  return out + '"';
+}
 
 std::string csv_header(const std::vector<std::string>& swept) {
   Row row;

@@ -16,4 +16,7 @@ std::string result_to_csv(const Result& result);
 std::string csv_header(const std::vector<std::string>& swept);
 std::string csv_line(const Run& run, const std::vector<std::string>& swept);
 
+// A text as one field.
+std::string csv_field(const std::string& text);
+
 }  // namespace lockstep

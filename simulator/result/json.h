@@ -36,6 +36,9 @@ Expected<Run> run_from_message(std::string_view text);
 // Any YAML value as JSON text: plain numbers and booleans become such, quoted ones stay strings. Used for `scenario`.
 std::string yaml_to_json(std::string_view yaml, JsonLayout layout = JsonLayout::Indented);
 
+// A text as a JSON string, in quotes.
+std::string json_text(std::string_view text);
+
 // The document of `--json` when something is wrong: {"error": {first}, "errors": [all, in order]}, ending in a newline.
 std::string errors_to_json(const Errors& errors, JsonLayout layout = JsonLayout::Indented);
 

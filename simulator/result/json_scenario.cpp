@@ -110,6 +110,10 @@ std::string yaml_to_json(std::string_view yaml, JsonLayout layout) {
   return dump_json(yaml_to_json_value(yaml), layout == JsonLayout::Indented) + '\n';
 }
 
+std::string json_text(std::string_view text) {
+  return dump_json(Json(std::string(text)), false);
+}
+
 std::string errors_to_json(const Errors& errors, JsonLayout layout) {
   Json list = Json::array();
   for (const Error& error : errors) list.push_back(error_to_json(error));

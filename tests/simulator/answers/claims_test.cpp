@@ -420,6 +420,30 @@ TEST(Claims, a_wrong_set_of_the_command_line_is_nobodys_claim) {
   EXPECT_EQ(result.error().front().file, "--set");
 }
 
+TEST(Claims, a_set_that_claims_or_settings_say_otherwise_is_told) {
+  const ClaimsFile file = *read_claims_file(kArticle);
+  EXPECT_THAT(claims_notes(file, {"gpus=4"}), ElementsAre(HasSubstr("`--set gpus=4` has no effect: every claim says")));
+  EXPECT_THAT(claims_notes(file, {"strategy=dp"}), ElementsAre(HasSubstr("which strategy")));
+  EXPECT_THAT(claims_notes(file, {"precision=fp32"}),
+              ElementsAre("`--set precision=fp32` holds at every setting, whatever `precision` says (fp32, amp-fp16)"));
+  EXPECT_THAT(claims_notes(file, {"input.memory=pinned"}), ElementsAre(HasSubstr("(from host, on device)")));
+  const auto overruled = claims_notes(file, {"accumulate.no_sync=false"});
+  ASSERT_EQ(overruled.size(), 1U);
+  EXPECT_THAT(overruled.front(), HasSubstr("overrules what these claims set themselves: "));
+  EXPECT_TRUE(claims_notes(file, {"host.factor=1", "topology.override.nvlink.rate=100GB/s"}).empty());
+  // And they come with the result.
+  ClaimsOptions options;
+  options.method = Method::Estimate;
+  options.sets = {"gpus=4"};
+  const auto result = try_claims(read("article: a test\n"
+                                      "scenarios: [{name: image 32, file: ../dp-vs-ddp-resnet50-8xa100-32px.yaml}]\n"
+                                      "claims:\n- {id: a, kind: number, says: x, factor: 2, readings: [{key: speedup, "
+                                      "of: {strategy: ddp, gpus: 2}}]}\n"),
+                                 options);
+  ASSERT_TRUE(result) << to_text(result.error().front());
+  EXPECT_EQ(result->notes.size(), 1U);
+}
+
 TEST(Claims, sets_of_the_command_line_come_last) {
   ClaimsOptions options;
   options.method = Method::Estimate;

@@ -48,6 +48,23 @@ TEST(Format, CuttingTextKeepsWholeCharacters) {
   EXPECT_EQ(shortened("ab\xc3\xa9z", 3), "ab...");
 }
 
+TEST(Format, TextOfOthersIsHarmlessForATerminal) {
+  EXPECT_EQ(visible("plain, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80"),
+            "plain, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80");
+  EXPECT_EQ(visible("\x1b[2J\x1b]0;title\x07"), "\\x1b[2J\\x1b]0;title\\x07");
+  EXPECT_EQ(visible("a\nb\tc\rd\x7f"), "a\\nb\\tc\\rd\\x7f");
+  EXPECT_EQ(visible("a\nb\tc\rd", true), "a\nb\tc\\rd");
+  EXPECT_EQ(visible("\xc2\x9b"
+                    "31m"),
+            "\\x9b31m");  // CSI as one character
+  EXPECT_EQ(visible("\x9b"
+                    "31m \xff"),
+            "\\x9b31m \\xff");                                  // and as a byte that is no UTF-8
+  EXPECT_EQ(visible("\xe2\x80\xaegnp.exe"), "\\u202egnp.exe");  // right to left
+  EXPECT_EQ(visible("\xc0\x8a\xed\xa0\x80\xe2\x82"),
+            "\\xc0\\x8a\\xed\\xa0\\x80\\xe2\\x82");  // overlong, surrogate, cut
+}
+
 TEST(ErrorText, HasPlaceKeyMessageAndLeavesOutWhatIsEmpty) {
   Error error;
   error.kind = ErrorKind::UnknownKey;

@@ -129,9 +129,9 @@ TEST(Quantity, ANumberWithAUnitWhereNoneBelongsSaysSo) {
 }
 
 TEST(Quantity, SampleRatesKnowSamplesFromIterations) {
-  EXPECT_EQ(*parse_sample_rate("2370img/s"), (SampleRate{2370, false}));
+  EXPECT_EQ(*parse_sample_rate("2370img/s"), (SampleRate{2370, false, SampleWord::Images}));
   EXPECT_EQ(*parse_sample_rate("2370 samples/s"), (SampleRate{2370, false}));
-  EXPECT_EQ(*parse_sample_rate("12seq/s"), (SampleRate{12, false}));
+  EXPECT_EQ(*parse_sample_rate("12seq/s"), (SampleRate{12, false, SampleWord::Sequences}));
   EXPECT_EQ(*parse_sample_rate("8it/s"), (SampleRate{8, true}));
   EXPECT_EQ(*parse_sample_rate("0.25s/it"), (SampleRate{4, true}));
   EXPECT_EQ(*parse_sample_rate("250 ms/it"), (SampleRate{4, true}));

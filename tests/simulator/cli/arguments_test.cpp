@@ -24,7 +24,7 @@ TEST(CommandLine, commands_of_later_versions_are_refused_by_name) {
   for (const std::string& command : commands_of_later_versions()) {
     const auto outcome = lockstep_in_process({command, "whatever", "--fast"});
     EXPECT_EQ(outcome.code, 1) << command;
-    EXPECT_EQ(outcome.err, "`lockstep " + command + "` comes with a later version\n");
+    EXPECT_EQ(outcome.err, "lockstep: command line: `lockstep " + command + "` comes with a later version\n");
     EXPECT_THAT(outcome.out, IsEmpty());
   }
 }
@@ -35,7 +35,26 @@ TEST(CommandLine, wrong_ones_say_what_is_wrong_and_what_to_try) {
       {{"predit", "x"}, "did you mean `predict`?"},
       {{"predict"}, "FILE is required"},
       {{"predict", "x", "--jsn"}, "did you mean `--json`?"},
-      {{"predict", "x", "y"}, "one argument too many: `y`"},
+      {{"solve", "x", "y", "--for", "gpus", "--given", "efficiency=0.9"}, "one argument too many: `y`"},
+      {{"sweep", "x", "y"}, "only predict and explain take several"},
+      {{"--set", "gpus=8", "predict", "x"}, "`--set` stands before the command; try: lockstep predict x --set gpus=8"},
+      {{"sweep", "x", "-o", "-"}, "-o of `lockstep sweep` is a folder"},
+      {{"--quiet"}, "a command is missing before `--quiet`"},
+      {{"--versoin"}, "did you mean `--version`?"},
+      {{"--jsn", "predict", "x"}, "did you mean `--json`?"},
+      {{"predict", "-", "-"}, "standard input can be read once only"},
+      {{"predict", "x", "--seed", "1", "--set", "seed=1"}, "--seed and `--set seed` exclude each other"},
+      {{"predict", "x", "--trace", "-"}, "a trace on standard output would run into the result"},
+      {{"predict", "strong-scaling", "pcie-box", "--trace", "t.json"}, "a trace shows one scenario"},
+      {{"list", "models", "--set", "gpus=8"}, "`--set` means nothing to `lockstep list`"},
+      {{"compare", "a", "b", "--seed", "3"}, "`--seed` means nothing to `lockstep compare`"},
+      {{"show", "model", "resnet50", "--set", "gpus=8"}, "--set: gpus: it changes nothing"},
+      {{"show", "topology", "dgx-a100-80gb", "--set", "model.image=32"}, "keys of `topology`"},
+      {{"show", "gpu", "h200", "--set", "topology.node=x"}, "--set: topology.node: it changes nothing"},
+      {{"show", "gpu", "h20"}, "did you mean `h200`?"},
+      {{"show", "fabric", "eth-9g"}, "there is no fabric preset"},
+      {{"completions", "tcsh"}, "bash, zsh, fish"},
+      {{"completions", "bash", "--json"}, "--json"},
       {{"predict", "x", "--json", "--csv"}, "exclude each other"},
       {{"predict", "x", "--calibration", "c.json"}, "`--calibration` comes with a later version"},
       {{"predict", "x", "--estimate", "--reference"}, "two ways to predict"},
@@ -43,7 +62,7 @@ TEST(CommandLine, wrong_ones_say_what_is_wrong_and_what_to_try) {
       {{"predict", "strong-scalin"}, "did you mean `strong-scaling`?"},
       {{"predict", "strong-scaling", "--set", "batch.global"}, "--set"},
       {{"list", "modells"}, "did you mean `models`?"},
-      {{"show", "thing", "x"}, "scenario, model, topology"},
+      {{"show", "thing", "x"}, "scenario, model, topology, fabric, gpu"},
       {{"show", "model", "resnet-51"}, "there is no model `resnet-51`"},
       {{"show", "topology", "dgx-a100"}, "dgx-a100"},
       {{"show", "topology", "dgx-a100-80gb", "--json"}, "shown as text"},
@@ -160,6 +179,67 @@ TEST(Show, a_model_and_a_topology_take_the_settings_of_a_scenario) {
   EXPECT_EQ(json::parse(lockstep_in_process({"show", "model", "ResNet18", "--json"}).out)["name"], "resnet18");
   EXPECT_THAT(lockstep_in_process({"show", "topology", "dgx-a100-80gb", "--set", "topology.fabric=ib-hdr-8x200"}).out,
               HasSubstr("ib-hdr-8x200"));
+}
+
+TEST(Show, a_gpu_and_a_fabric_are_what_their_files_say) {
+  const auto gpu = lockstep_in_process({"show", "gpu", "A100_SXM4_80GB"});
+  EXPECT_EQ(gpu.code, 0);
+  EXPECT_THAT(gpu.out, HasSubstr("source: \"NVIDIA A100"));
+  EXPECT_THAT(gpu.out, HasSubstr("topologies/gpus/a100-sxm4-80gb.yaml\nname: a100-sxm4-80gb\n"));
+  const json fabric = json::parse(lockstep_in_process({"show", "fabric", "eth-10g", "--json"}).out);
+  EXPECT_EQ(fabric["nics"]["rate"], "10Gb/s");
+  EXPECT_FALSE(fabric["source"].get<std::string>().empty());
+  // Its text is a file of its own.
+  const std::string path = ::testing::TempDir() + "lockstep-shown-gpu.yaml";
+  EXPECT_EQ(lockstep_in_process({"show", "gpu", "t4", "-o", path}).code, 0);
+  EXPECT_THAT(lockstep_in_process({"show", "gpu", path}).out, HasSubstr("name: t4"));
+  std::ofstream(path) << "name: broken\n";
+  EXPECT_THAT(lockstep_in_process({"show", "gpu", path}).err, HasSubstr("source"));
+  std::filesystem::remove(path);
+}
+
+TEST(List, quiet_gives_the_names_alone) {
+  const auto names = lockstep_in_process({"list", "fabrics", "--quiet"}).out;
+  EXPECT_THAT(names, HasSubstr("eth-10g\neth-1g\n"));
+  EXPECT_EQ(names.find(' '), std::string::npos);
+}
+
+TEST(Predict, a_measured_speed_is_in_the_models_own_samples) {
+  const auto with = [](const std::string& model, const std::string& speed) {
+    return lockstep_in_process({"predict", "-", "--json", "--estimate"},
+                               "model: " + model + "\nbatch: {per_gpu: 8}\ntopology: dgx-a100-80gb\ngpus: 1\n" +
+                                   "calibrate: {single_gpu: " + speed + "}\n");
+  };
+  for (const char* speed : {"100samples/s", "12it/s", "0.1s/it", "100seq/s"})
+    EXPECT_EQ(with("bert-base", speed).code, 0) << speed;
+  for (const char* speed : {"100samples/s", "12it/s", "100img/s", "100 images/s"})
+    EXPECT_EQ(with("resnet18", speed).code, 0) << speed;
+  for (const auto& [model, speed] :
+       {std::pair{"bert-base", "100img/s"}, std::pair{"resnet18", "100 seq/s"}, std::pair{"mlp", "100images/s"}}) {
+    const auto outcome = with(model, speed);
+    EXPECT_EQ(outcome.code, 1) << model;
+    const json error = json::parse(outcome.out)["error"];
+    EXPECT_EQ(error["kind"], "unit");
+    EXPECT_EQ(error["key"], "calibrate.single_gpu");
+    EXPECT_EQ(error["line"], 5);
+    EXPECT_THAT(error["allowed"].get<std::string>(), HasSubstr("samples/s, it/s"));
+  }
+}
+
+TEST(Predict, bf16_without_hardware_for_it_is_told) {
+  const auto note = [](const char* topology) {
+    return lockstep_in_process({"predict", "-", "--estimate"},
+                               std::string("model: resnet18\nbatch: {per_gpu: 8}\ngpus: 1\n"
+                                           "precision: amp-bf16\ntopology: ") +
+                                   topology)
+        .out;
+  };
+  EXPECT_THAT(note("dgx1-v100"), HasSubstr("has no bf16 hardware"));
+  EXPECT_THAT(note("dgx-a100-80gb"), Not(HasSubstr("bf16 hardware")));
+}
+
+TEST(Predict, a_dash_for_the_output_file_is_standard_output) {
+  EXPECT_EQ(lockstep_in_process({"list", "gpus", "-o", "-"}).out, lockstep_in_process({"list", "gpus"}).out);
 }
 
 TEST(Predict, forms_exclude_words) {

@@ -120,6 +120,17 @@ TEST(PredictionTable, epochs_are_told_in_seconds_minutes_and_hours) {
   EXPECT_EQ(units_for(7199, 7200), (std::vector<std::string>{"min", "h"}));
 }
 
+TEST(PredictionTable, where_steps_vary_a_column_says_how_much) {
+  auto single = run_with(Strategy::Single, 1, {{Cause::Forward, 0.030}, {Cause::Backward, 0.060}});
+  auto ddp = run_with(Strategy::Ddp, 8, {{Cause::Forward, 0.030}, {Cause::Backward, 0.070}});
+  EXPECT_THAT(text_of(prediction_table(result_of({single, ddp}), false)), Not(HasSubstr("p5-p95")));
+  ddp.spread = Spread{0.0951, 0.1, 0.1123, 200, "steps"};
+  const std::string text = text_of(prediction_table(result_of({single, ddp}), false));
+  EXPECT_THAT(text, HasSubstr("step    p5-p95  images"));
+  EXPECT_THAT(text, HasSubstr("ddp          8   100  95.1-112"));
+  EXPECT_THAT(text, HasSubstr("single       1    90         -"));
+}
+
 TEST(PredictionTable, cores_are_not_called_gpus) {
   const Result result = result_of({run_with(Strategy::Single, 1, {{Cause::Forward, 0.02}})});
   EXPECT_THAT(prediction_table(result, true).header_lines()[0], HasSubstr("cores"));

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "simulator/cli/help.h"
@@ -35,7 +36,7 @@ class Program : public ::testing::Test {
   int shell(const std::string& line) {
     const std::string program = std::filesystem::path(LOCKSTEP_PROGRAM).parent_path().string();
     const std::string whole = "cd '" + folder_ + "' && PATH='" + program +
-                              "':$PATH && export PATH && set -o pipefail && { " + line + "; } >out 2>err </dev/null";
+                              "':$PATH && export PATH && set -o pipefail && { " + line + "\n} >out 2>err </dev/null";
     const std::string quoted = "bash -c \"" + escaped(whole) + "\"";
     const int status = std::system(quoted.c_str());
     out_ = text_of(folder_ + "/out");
@@ -79,31 +80,74 @@ TEST_F(Program, nothing_is_coloured_off_a_terminal) {
   EXPECT_EQ(err_.find('\033'), std::string::npos);
 }
 
-TEST_F(Program, an_interrupt_leaves_with_130) {
-  int input[2];
-  ASSERT_EQ(pipe(input), 0);
+// The program, reading standard input until the end that never comes, interrupted there: its standard output.
+std::string interrupted(const std::vector<const char*>& words) {
+  int input[2], output[2];
+  EXPECT_EQ(pipe(input), 0);
+  EXPECT_EQ(pipe(output), 0);
   const pid_t child = fork();
-  ASSERT_GE(child, 0);
   if (child == 0) {
     dup2(input[0], STDIN_FILENO);
-    close(input[1]);
-    execl(LOCKSTEP_PROGRAM, LOCKSTEP_PROGRAM, "predict", "-", static_cast<char*>(nullptr));
+    dup2(output[1], STDOUT_FILENO);
+    for (const int end : {input[0], input[1], output[0], output[1]}) close(end);
+    std::vector<char*> arguments = {const_cast<char*>(LOCKSTEP_PROGRAM)};
+    for (const char* word : words) arguments.push_back(const_cast<char*>(word));
+    arguments.push_back(nullptr);
+    execv(LOCKSTEP_PROGRAM, arguments.data());
     _exit(127);
   }
+  EXPECT_GT(child, 0);
   close(input[0]);
-  // It reads standard input until the end that never comes: once it has taken this line, it is past its start.
-  ASSERT_EQ(write(input[1], "seed: 1\n", 8), 8);
-  int unread = 8;
-  while (unread > 0) {
-    ASSERT_EQ(ioctl(input[1], FIONREAD, &unread), 0);
-    usleep(1000);
-  }
+  close(output[1]);
+  // Once it has taken this line, it is past its start.
+  EXPECT_EQ(write(input[1], "seed: 1\n", 8), 8);
+  for (int unread = 8; unread > 0; usleep(1000))
+    if (ioctl(input[1], FIONREAD, &unread) != 0) break;
+  EXPECT_EQ(kill(child, SIGINT), 0);
   int status = 0;
-  ASSERT_EQ(kill(child, SIGINT), 0);
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = read(output[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
   close(input[1]);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
+  close(output[0]);
+  return text;
+}
+
+TEST_F(Program, an_interrupt_leaves_with_130) {
+  EXPECT_THAT(interrupted({"predict", "-"}), IsEmpty());
+  EXPECT_THAT(interrupted({"predict", "-", "--csv"}), IsEmpty());
+}
+
+TEST_F(Program, an_interrupt_leaves_the_one_document_of_json) {
+  const auto document = nlohmann::json::parse(interrupted({"predict", "-", "--json"}));
+  EXPECT_EQ(document["error"]["kind"], "run_failed");
+  EXPECT_EQ(document["error"]["message"], "interrupted");
+  EXPECT_EQ(document["errors"].size(), 1U);
+}
+
+TEST_F(Program, no_file_can_steer_the_terminal) {
+  const std::string evil =
+      "question: \"\\e]0;owned\\a \\e[2J \\x9b31m \\u202egnp\"\n"
+      "model: resnet18\nbatch: {per_gpu: 8}\ntopology: dgx-a100-80gb\ngpus: 1\n";
+  std::ofstream(folder_ + "/good.yaml") << evil;
+  std::ofstream(folder_ + "/bad.yaml") << evil << "\"bad\\e[31mkey\": 1\n";
+  EXPECT_EQ(shell("lockstep predict bad.yaml"), 1);
+  EXPECT_THAT(err_, HasSubstr("bad\\x1b[31mkey"));
+  EXPECT_EQ(shell("lockstep predict good.yaml"), 0);
+  EXPECT_THAT(out_, HasSubstr("\\x1b]0;owned\\x07 \\x1b[2J \\x9b31m \\u202egnp"));
+  EXPECT_EQ(out_.find('\033'), std::string::npos);
+  // Read again, what `show` writes is the same text.
+  EXPECT_EQ(shell("lockstep show scenario good.yaml >again.yaml && lockstep predict again.yaml --json >again.json && "
+                  "lockstep predict good.yaml --json | cmp - again.json"),
+            0)
+      << err_;
+  EXPECT_EQ(text_of(folder_ + "/again.yaml").find('\033'), std::string::npos);
+  // Words of the command line, too: here a byte that is no UTF-8.
+  EXPECT_EQ(shell("lockstep predict $'\\x9b31m'"), 1);
+  EXPECT_THAT(err_, HasSubstr("\\x9b31m: there is no such file"));
 }
 
 TEST_F(Program, every_example_of_the_help_works) {
