@@ -6,6 +6,8 @@
 #include <set>
 
 #include "scenarios/checks.h"
+#include "simulator/answers/points.h"
+#include "simulator/base/format.h"
 
 namespace lockstep {
 namespace {
@@ -33,6 +35,7 @@ class Notes {
     note(!s.noise.jitter, "seed", "without jitter nothing is drawn");
     note(!launches_multi_tensor_kernels(s), "software.cuda", "nothing in this step launches multi-tensor kernels");
     note(true, "software.nccl", "collectives are rings with NCCL's Simple protocol whatever the version");
+    loader();
     const bool only_single = s.strategies == std::vector<Strategy>{Strategy::Single};
     note(only_single && s.gpus != std::vector<int>{1}, "gpus", "`strategy: single` uses one GPU");
     if (s.data_samples && s.data_validation_samples > 0)
@@ -54,6 +57,22 @@ class Notes {
     if (precision == Precision::Tf32) note(gpu.peak_tf32 == 0, "precision", no_tf32 + ", so tf32 is fp32");
     if (precision == Precision::AmpBf16 && gpu.peak_bf16 == 0)
       notes_.push_back(fmt::format("{} has no bf16 units: amp-bf16 computes as fp32.", gpu.name));
+  }
+
+  // A measurement with this loader cannot have been faster than it.
+  void loader() {
+    const Scenario& s = inputs_.scenario();
+    if (!s.loader.active() || !s.calibrate_single_gpu) return;
+    for (const Run& run : runs_) {
+      if (run.not_run || run.gpus != 1) continue;
+      const double rate = loader_plan_of(run, inputs_).rate();
+      if (rate >= *s.calibrate_single_gpu) continue;
+      notes_.push_back(fmt::format(
+          "The loader alone makes {} {} for one GPU, fewer than the {} of calibrate.single_gpu: that was measured "
+          "without this loader, or its sample_cost is too high.",
+          format_significant(rate), run.throughput_unit, format_significant(*s.calibrate_single_gpu)));
+      return;
+    }
   }
 
   void network() {

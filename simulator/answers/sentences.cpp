@@ -28,6 +28,14 @@ std::string text_of(std::int64_t count) {
   return fmt::format("{}", count);
 }
 
+double input_share(const Run& run) {
+  return run.part_s(Cause::Input) / run.step_time_s;
+}
+
+std::string counted(int count, const char* one, const char* many) {
+  return count == 1 ? fmt::format("one {}", one) : fmt::format("{} {}", count, many);
+}
+
 double host_bound_share(const Run& run) {
   return run.part_s(Cause::HostBound) / run.step_time_s;
 }
@@ -38,8 +46,12 @@ bool is_strong(const Run& run) {
 
 class Writer {
  public:
-  Writer(Result& result, const Run& single, const GpuType& gpu)
-      : result_(result), single_(single), gpu_(gpu), on_cores_(gpu.vendor == "cpu") {}
+  Writer(Result& result, const Run& single, const Inputs& inputs)
+      : result_(result),
+        single_(single),
+        inputs_(inputs),
+        gpu_(inputs.topology.node.gpu),
+        on_cores_(gpu_.vendor == "cpu") {}
 
   void say(const char* id, Values values) {
     values["device"] = on_cores_ ? "core" : "gpu";
@@ -96,10 +108,11 @@ class Writer {
     say("more_is_slower", std::move(values));
   }
 
-  // A step that waits for the CPU says so first; then what it loses against one GPU. Slower kernels (of the slowest of
-  // ranks that differ, or with fewer samples each) come first where they are the larger loss.
+  // A step that waits for the CPU or for its loader says so first; then what it loses against one GPU. Slower kernels
+  // (of the slowest of ranks that differ, or with fewer samples each) come first where they are the larger loss.
   void why(const Run& run) {
     host(run);
+    loader(run);
     const auto other = largest_loss(run, single_);
     const double kernels_s = computing_loss_s(run, single_);
     if (kernels_s >= kWorthSaying * run.step_time_s && (!other || kernels_s > other->seconds)) {
@@ -107,7 +120,7 @@ class Writer {
       if (other) say("next_loss", about_loss(run, *other));
     } else if (other) {
       say(is_strong(run) ? "largest_loss_strong" : "largest_loss", about_loss(run, *other));
-    } else {
+    } else if (input_share(run) < kWorthSaying) {
       say("small_loss", about(run));
     }
   }
@@ -118,6 +131,33 @@ class Writer {
     Values values = about(run);
     values["share"] = digits(share);
     say("host_bound", std::move(values));
+  }
+
+  // In steady state a GPU that waits for its loader at all is limited by it.
+  void loader(const Run& run) {
+    if (!inputs_.scenario().loader.active() || input_share(run) < kWorthSaying) return;
+    const LoaderPlan plan = loader_plan_of(run, inputs_);
+    Values values = about(run);
+    values["share"] = digits(input_share(run));
+    if (plan.host_s > 0) {
+      values["host_s"] = digits(plan.host_s);
+      say("loader_in_process", std::move(values));
+      return;
+    }
+    const double batches = static_cast<double>(plan.batch) * run.micro_steps;
+    values["workers"] = counted(inputs_.scenario().loader.workers_per_process, "worker", "workers");
+    values["supply"] = digits(plan.rate());
+    values["demand"] = digits(batches / (run.step_time_s - run.part_s(Cause::Input)));
+    values["unit"] = run.throughput_unit;
+    say("loader_bound", values);
+    if (plan.pin_limits) {
+      say("loader_pin", std::move(values));
+    } else if (plan.cores_limit) {
+      values["processes"] = counted(plan.processes, "process", "processes");
+      values["effective"] = digits(plan.workers);
+      values["cores"] = fmt::format("{}", plan.cores);
+      say("loader_cores", std::move(values));
+    }
   }
 
   void memory(const Run& run) {
@@ -196,6 +236,7 @@ class Writer {
 
   Result& result_;
   const Run& single_;
+  const Inputs& inputs_;
   const GpuType& gpu_;
   bool on_cores_;
 };
@@ -268,7 +309,7 @@ void add_sentences(Result& result, const Points::Single& single, const Inputs& i
   const auto at = focus_run(result.runs);
   if (!at) return;
   const Run& focus = result.runs[*at];
-  Writer writer(result, single.run, inputs.topology.node.gpu);
+  Writer writer(result, single.run, inputs);
   std::vector<const Run*> shown;  // the strategies at the largest GPU count
   for (const Run& run : result.runs)
     if (!run.not_run && run.gpus == focus.gpus && (run.strategy != Strategy::Single || &run == &focus))
@@ -277,10 +318,12 @@ void add_sentences(Result& result, const Points::Single& single, const Inputs& i
   if (shown.size() == 2) writer.comparison(*shown[0], *shown[1]);
   for (const Strategy strategy : {Strategy::Dp, Strategy::Ddp}) writer.more_is_slower(strategy);
   for (const Run* run : shown)
-    if (run->strategy == Strategy::Single)
+    if (run->strategy == Strategy::Single) {
       writer.host(*run);
-    else
+      writer.loader(*run);
+    } else {
       writer.why(*run);
+    }
   if (std::any_of(shown.begin(), shown.end(), [](const Run* run) { return host_bound_share(*run) >= kHostBoundShare; }))
     writer.say("host_bound_help", {});
   if (const auto cause = cause_of_largest_loss(focus, single.run)) result.answer.largest_loss = name_of(*cause);

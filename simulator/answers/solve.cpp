@@ -63,6 +63,8 @@ double value_when_unset(const std::string& key, const FieldInfo& field, const In
                                                {"topology.override.nic.rate", nics_of(t).rate},
                                                {"topology.override.nic.latency", border_latency(t)},
                                                {"host.factor", t.node.host.factor},
+                                               {"host.cores", t.node.host.cores},
+                                               {"loader.sample_cost.mean", 1e-3},
                                                {"ddp.bucket_cap", 25.0 * (1 << 20)},
                                                {"ddp.first_bucket", 1 << 20}};
   const auto found = known.find(key);
@@ -189,7 +191,8 @@ class Solver {
   };
 
   Done look_around() {
-    const auto first = allowed(present_);
+    // A whole number may be 0 now, although none is sought there.
+    const auto first = present_ == 0 && field_.low == 0.0 ? present_ : allowed(present_);
     if (first)
       if (auto ok = sample(*first); !ok) return tl::unexpected(std::move(ok.error()));
     const double start = present_ > 0 ? present_ : value_when_unset(field_.key, field_, inputs_);

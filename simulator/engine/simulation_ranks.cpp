@@ -149,6 +149,7 @@ bool Simulation::walk_host(int r, Cursor& at, std::int64_t launched, double hori
       return at.host <= horizon;
     }
     at.host += item.host_s;
+    if (item.kind == ItemKind::LoaderWait) at.host = take_batch(graph_, at, at.host);
     if (item.kind == ItemKind::Kernel) {
       if (at.launches % kQueueCheck == 0 && at.launches >= kQueueDepth) {
         if (at.launches - kQueueDepth >= launched) return false;

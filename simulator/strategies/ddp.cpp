@@ -10,6 +10,7 @@
 #include "simulator/steps/buckets.h"
 #include "simulator/strategies/input_copy.h"
 #include "simulator/strategies/iteration.h"
+#include "simulator/strategies/loader_wait.h"
 #include "simulator/strategies/strategies.h"
 
 namespace lockstep {
@@ -38,6 +39,7 @@ class DdpBuilder {
     graph_.launch_latency_s = context_.host.launch_latency;
     graph_.contention = context_.ddp.phi;
     graph_.classes = {{0, ranks_, context_.request.folded}};
+    set_loader(graph_, context_);
     if (options_.static_graph) graph_.warm_up.push_back(step(phases_.initial, Reduction::AfterBackward, false));
     if (phases_.is_rebuilt) {
       graph_.warm_up.push_back(step(phases_.initial, Reduction::Overlapped, false));
@@ -62,6 +64,7 @@ class DdpBuilder {
       const bool synchronises = last || !context_.scenario.accumulate_no_sync;
       // Under no_sync the following forward broadcasts no buffers; the step before ended with a synchronising backward.
       const bool broadcasts = micro == 0 || !context_.scenario.accumulate_no_sync;
+      add_loader_wait(program, context_);
       add_input_copy(graph_, step, program, context_, context_.request.folded);
       program.host(context_.host.factor * context_.ddp.wrapper, Cause::HostBound, "DDP forward");
       if (micro == 0 && rebuilds) add_rebuild(step, program);

@@ -1,6 +1,7 @@
 // One GPU without a wrapper: the baseline of every other strategy.
 #include "simulator/strategies/input_copy.h"
 #include "simulator/strategies/iteration.h"
+#include "simulator/strategies/loader_wait.h"
 #include "simulator/strategies/strategies.h"
 
 namespace lockstep {
@@ -10,12 +11,14 @@ StepGraph build_single(const StepContext& context) {
   graph.launch_latency_s = context.host.launch_latency;
   graph.contention = context.ddp.phi;
   graph.classes = {{0, 1, false}};
+  set_loader(graph, context);
   graph.steady.micro_steps = context.request.micro_steps;
   graph.steady.programs.resize(1);
   ProgramBuilder program(graph, graph.steady.programs[0]);
   const RankView view;
   add_start(program, context, view);
   for (int micro = 0; micro < context.request.micro_steps; ++micro) {
+    add_loader_wait(program, context);
     add_input_copy(graph, graph.steady, program, context, false);
     add_forward(program, context, view);
     if (const OpCost* loss = loss_cost(context)) {

@@ -25,6 +25,7 @@ struct PointRequest {
   double kernel_factor = 1;  // g of calibrate.single_gpu
   double host_factor = 0;    // 0: the scenario's, else the node's
   double single_step_s = 0;  // sets DDP's expected wait for the slowest rank
+  double own_batch_s = 0;    // a micro-step of this point with its batch at hand; sets what a loader has of the CPU
   bool folded = true;        // identical ranks simulated once
 };
 

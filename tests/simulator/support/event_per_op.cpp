@@ -37,6 +37,11 @@ struct OracleRank {
   bool blocked_on_drain = false;
   std::pair<int, int> blocked_on_meeting{-1, -1};
   bool host_done = false;
+  // the loader of its process: a maker of one batch after the other, as long as there is room
+  int batches = 1;  // ready
+  bool making = false;
+  std::uint64_t maker_version = 0;
+  bool blocked_on_batch = false;
   // compute stream
   std::deque<StreamEntry> stream;
   bool busy = false;  // a kernel runs, or a held arrival
@@ -92,7 +97,10 @@ class Oracle final : public NetworkListener {
   void on_wakeup() override {
     if (!started_) {
       started_ = true;
-      for (auto& rank : ranks_) at(0, [this, &rank] { host_next(rank); });
+      for (auto& rank : ranks_) {
+        at(0, [this, &rank] { make_batch(rank); });
+        at(0, [this, &rank] { host_next(rank); });
+      }
     }
     work_off();
   }
@@ -179,11 +187,49 @@ class Oracle final : public NetworkListener {
           return;
         }
         break;
+      case ItemKind::LoaderWait:
+        if (rank.batches == 0) {
+          rank.blocked_on_batch = true;
+          return;  // batch_made() goes on
+        }
+        take_batch(rank);
+        break;
       case ItemKind::HostWork:
         break;
     }
     ++rank.item;
     host_next(rank);
+  }
+
+  // --- loader ---
+  void make_batch(OracleRank& rank) {
+    if (rank.making || rank.batches >= graph_.loader.depth || graph_.loader.period_s <= 0) return;
+    rank.making = true;
+    const auto version = ++rank.maker_version;
+    at(network_.now() + graph_.loader.period_s, [this, &rank, version] {
+      if (version == rank.maker_version) batch_made(rank);
+    });
+  }
+  void batch_made(OracleRank& rank) {
+    rank.making = false;
+    ++rank.batches;
+    if (rank.blocked_on_batch) {
+      rank.blocked_on_batch = false;
+      take_batch(rank);
+      ++rank.item;
+      host_next(rank);
+    }
+    make_batch(rank);
+  }
+  // Up to the first steady step a loader keeps nothing that it made ahead.
+  void take_batch(OracleRank& rank) {
+    --rank.batches;
+    if (rank.step <= static_cast<int>(graph_.warm_up.size())) {
+      rank.batches = 0;
+      rank.making = false;
+      ++rank.maker_version;
+    }
+    make_batch(rank);
   }
 
   void launch_kernel(OracleRank& rank, const Item& item) {
