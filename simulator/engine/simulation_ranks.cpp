@@ -137,7 +137,9 @@ bool Simulation::walk_host(int r, Cursor& at, std::int64_t launched, double hori
       continue;
     }
     const Item& item = items[static_cast<std::size_t>(at.item)];
-    if (at.host > horizon || item.kind == ItemKind::HostSync) return false;
+    const bool synchronises =
+        item.kind == ItemKind::HostSync || (item.kind == ItemKind::LoaderWait && !graph_.loads_ahead(at.step));
+    if (at.host > horizon || synchronises) return false;
     if (item.kind == ItemKind::HostWait) {
       const double end = times({at.step, item.meeting, r}).end;
       if (end == kUnknownTime) return false;

@@ -185,7 +185,9 @@ Stop walk(const StepGraph& graph, int rank_class, Cursor& cursor, const SlowWind
         break;
       case ItemKind::LoaderWait: {
         const double from = host;
-        host = take_batch(graph, cursor, host + item.host_s);
+        host += item.host_s;
+        if (!graph.loads_ahead(cursor.step)) host = std::max(host, stream);
+        host = take_batch(graph, cursor, host);
         recorder.host(item, from, host);
         break;
       }

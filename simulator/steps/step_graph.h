@@ -80,8 +80,9 @@ struct RankClass {
 
 // The data loader of each process, its workers evenly spaced: one batch every period_s, as long as fewer than `depth`
 // are in the making or waiting. (Workers that start together hand over in bursts, with the same period on average.) The
-// first batch is ready at 0. Batches that wait at the end of the warm-up are none of the steady state: up to the first
-// steady step, the loader starts the next batch when one is taken.
+// first batch is ready at 0. Work that piled up in the warm-up is none of the steady state, and would hide a loader
+// that is a little too slow for many steps: up to the first steady step a host takes a batch only when its stream is
+// empty, and the loader starts the next one then.
 struct Loader {
   double period_s = 0;
   int depth = 1;

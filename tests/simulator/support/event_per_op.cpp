@@ -188,12 +188,12 @@ class Oracle final : public NetworkListener {
         }
         break;
       case ItemKind::LoaderWait:
-        if (rank.batches == 0) {
-          rank.blocked_on_batch = true;
-          return;  // batch_made() goes on
+        if (!graph_.loads_ahead(rank.step) && (rank.busy || !rank.stream.empty())) {
+          rank.blocked_on_drain = true;
+          return;
         }
-        take_batch(rank);
-        break;
+        load(rank);
+        return;
       case ItemKind::HostWork:
         break;
     }
@@ -213,23 +213,24 @@ class Oracle final : public NetworkListener {
   void batch_made(OracleRank& rank) {
     rank.making = false;
     ++rank.batches;
-    if (rank.blocked_on_batch) {
-      rank.blocked_on_batch = false;
-      take_batch(rank);
-      ++rank.item;
-      host_next(rank);
-    }
-    make_batch(rank);
+    if (rank.blocked_on_batch)
+      load(rank);
+    else
+      make_batch(rank);
   }
   // Up to the first steady step a loader keeps nothing that it made ahead.
-  void take_batch(OracleRank& rank) {
+  void load(OracleRank& rank) {
+    rank.blocked_on_batch = rank.batches == 0;
+    if (rank.blocked_on_batch) return;  // batch_made() comes back here
     --rank.batches;
-    if (rank.step <= static_cast<int>(graph_.warm_up.size())) {
+    if (!graph_.loads_ahead(rank.step)) {
       rank.batches = 0;
       rank.making = false;
       ++rank.maker_version;
     }
     make_batch(rank);
+    ++rank.item;
+    host_next(rank);
   }
 
   void launch_kernel(OracleRank& rank, const Item& item) {
@@ -249,6 +250,11 @@ class Oracle final : public NetworkListener {
     }
     if (rank.blocked_on_drain && !rank.busy && rank.stream.empty()) {
       rank.blocked_on_drain = false;
+      const auto& items = graph_.program(rank.step).programs[static_cast<std::size_t>(rank.rank_class)];
+      if (items[rank.item].kind == ItemKind::LoaderWait) {
+        load(rank);
+        return;
+      }
       ++rank.item;
       host_next(rank);
     }
