@@ -158,6 +158,7 @@ const std::map<std::string, std::string>& english() {
        "Every value of {key} tried, {from} to {to}, gives {strategy:words} on {on}{devices:words} at least {goal}: "
        "there "
        "is no break-even."},
+      {"solve_fed", "Efficiency is counted against one {device:words} whose batches are always ready."},
       {"solve_not_monotonic",
        "The answer does not rise or fall all the way with {key}: of the values tried, {ranges} reach it."},
       // Phrases.

@@ -9,7 +9,6 @@
 #include "simulator/collectives/ring.h"
 #include "simulator/engine/engine.h"
 #include "simulator/estimate/estimate.h"
-#include "simulator/strategies/loader_wait.h"
 #include "tests/laws/support/checks.h"
 #include "tests/laws/support/draw.h"
 
@@ -28,12 +27,6 @@ DrawOptions only(Strategy strategy, int most_gpus = 32) {
   DrawOptions options;
   options.strategies = {strategy};
   options.most_gpus = most_gpus;
-  return options;
-}
-
-DrawOptions with_loader() {
-  DrawOptions options = all_strategies();
-  options.loader = true;
   return options;
 }
 
@@ -164,42 +157,11 @@ TEST(Law, SlowerKernelsAreNeverFaster) {
   }));
 }
 
-TEST(Law, MoreWorkersAreNeverSlower) {
-  EXPECT_TRUE(holds("twice the workers are never slower", 180, [] {
-    TestPoint point = draw_point(with_loader());
-    int& workers = point.scenario.loader.workers_per_process;
-    if (workers == 0) workers = 2;
-    const double before = estimated_sum_s(point.graph());
-    workers *= 2;
-    expect_not_faster(before, estimated_sum_s(point.graph()), point.text());
-  }));
-}
-
-TEST(Law, NoStepIsFasterThanItsLoader) {
-  EXPECT_TRUE(holds("n batches take n - 1 periods at least", 180, [] {
-    const TestPoint point = draw_point(with_loader());
-    const StepGraph graph = point.graph();
-    const LoaderPlan plan = loader_plan(point.request());
-    const StepRecord record = simulated(graph, 3);
-    const double batches = static_cast<double>(record.steps.size()) * point.micro_steps;
-    expect_not_faster(record.steps.back().end, (batches - 1) * std::max(plan.period_s, plan.host_s), point.text());
-  }));
-}
-
-TEST(Law, ALoaderNeverMakesAStepFaster) {
-  EXPECT_TRUE(holds("a loader only adds", 180, [] {
-    TestPoint point = draw_point(with_loader());
-    const double with_s = estimated_sum_s(point.graph());
-    point.scenario.loader.sample_cost_s.reset();
-    expect_not_faster(with_s, estimated_sum_s(point.graph()), point.text());
-  }));
-}
-
 // --- the books ---
 
 TEST(Law, TheBreakdownIsTheWholeStepInEveryRankAndStep) {
   EXPECT_TRUE(holds("the breakdown sums to the step", 180, [] {
-    DrawOptions options = *rc::gen::arbitrary<bool>().as("loader") ? with_loader() : all_strategies();
+    DrawOptions options = all_strategies();
     options.most_gpus = 8;
     Sample run{draw_point(options), {}, {}};
     run.point.folded = *rc::gen::arbitrary<bool>().as("folded");
@@ -274,7 +236,7 @@ TEST(Law, LinksKeepTheirRate) {
 
 TEST(Law, FoldedRanksAreUnfoldedRanksToNineDigits) {
   EXPECT_TRUE(holds("folded = unfolded", 180, [] {
-    DrawOptions options = *rc::gen::arbitrary<bool>().as("loader") ? with_loader() : all_strategies();
+    DrawOptions options = all_strategies();
     options.most_gpus = 16;
     TestPoint point = draw_point(options);
     if (!ranks_are_alike(point.request())) RC_DISCARD("ranks differ");
@@ -288,7 +250,7 @@ TEST(Law, FoldedRanksAreUnfoldedRanksToNineDigits) {
 
 TEST(Law, TheEstimateIsTheSimulationWhereNothingContends) {
   EXPECT_TRUE(holds("estimate = simulation", 240, [] {
-    TestPoint point = draw_point(*rc::gen::arbitrary<bool>().as("loader") ? with_loader() : all_strategies());
+    TestPoint point = draw_point(all_strategies());
     const InputOptions& input = point.scenario.input;
     if (point.strategy == Strategy::Dp && input.source == InputSource::Host && input.dp_copy == DpCopy::Scatter &&
         input.memory == HostMemory::Pinned && input.non_blocking)
@@ -350,13 +312,12 @@ StepGraph faster_by(StepGraph graph, double factor) {
   }
   for (auto& link : graph.links) link.rate *= factor;
   graph.launch_latency_s /= factor;
-  graph.loader.period_s /= factor;
   return graph;
 }
 
 TEST(Law, TwiceTheSpeedOfEverythingIsHalfTheTime) {
   EXPECT_TRUE(holds("all rates x 2 is half the time", 180, [] {
-    TestPoint point = draw_point(*rc::gen::arbitrary<bool>().as("loader") ? with_loader() : all_strategies());
+    TestPoint point = draw_point(all_strategies());
     point.folded = *rc::gen::arbitrary<bool>().as("folded");
     if (point.gpus > 16) point.folded = true;
     const StepGraph graph = point.graph(), fast = faster_by(graph, 2);

@@ -77,10 +77,9 @@ TEST(Sentences, a_loader_that_limits_is_named_with_what_it_makes_and_what_limits
   const Result by_workers = about({"loader.sample_cost=2ms", "loader.workers_per_process=1"});
   const Sentence* bound = find(by_workers, "loader_bound", "ddp");
   ASSERT_NE(bound, nullptr);
-  EXPECT_EQ(
-      bound->text,
-      "The data loader limits DDP: the GPU waits for it during 55.0 % of the step. The one worker of each process "
-      "can make 500 images/s, of 1110 that the process could use.");
+  EXPECT_EQ(bound->text,
+            "The data loader limits DDP: the GPU waits for it during 55 % of the step. The one worker of each process "
+            "can make 500 images/s, of 1110 that the process could use.");
   EXPECT_EQ(find(by_workers, "loader_cores"), nullptr);
   EXPECT_EQ(find(by_workers, "small_loss"), nullptr);  // not less than 1 %, although one GPU waits as long
   const Result by_cores = about({"loader.sample_cost=20ms", "loader.workers_per_process=40"});
