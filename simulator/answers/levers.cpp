@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kLeastGain = 0.01;
 constexpr std::int64_t kMiB = 1 << 20;
+constexpr int kFirstWorkers = 4;  // tried where a process loads by itself
 
 // The rate that `override.<class>.rate` stands for now; 0 for classes without one.
 double rate_now(const Topology& topology, const std::string& link_class) {
@@ -74,7 +75,7 @@ class Candidates {
   // Twice the workers, and twice the cores, which only help where they run out.
   void loader() {
     const int workers = scenario_.loader.workers_per_process;
-    const int more = std::max(1, 2 * workers);
+    const int more = workers == 0 ? kFirstWorkers : 2 * workers;
     add(fmt::format("loader.workers_per_process={}", more),
         [more](Scenario& s) { s.loader.workers_per_process = more; });
     if (!loader_plan_of(run_, inputs_).cores_limit) return;

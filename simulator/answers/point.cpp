@@ -228,7 +228,8 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
     run.buckets = replayed.buckets;
     run.timeline = replayed.timeline;
     run.parts = replayed.parts;
-    const double cores = host_cores(*inputs.scenario, *inputs.topology) * run.nodes;
+    double cores = 0;
+    for (int node = 0; node < run.nodes; ++node) cores += host_cores(*inputs.scenario, *inputs.topology, node);
     run.cpu_utilization = host_core_seconds(inputs, context, replayed.host_busy_s) / (cores * run.step_time_s);
   }
 }

@@ -32,6 +32,14 @@ double input_share(const Run& run) {
   return run.part_s(Cause::Input) / run.step_time_s;
 }
 
+// A run that waits for its loader longer than it loses to anything against one GPU. Where one GPU waits for its own
+// loader as long, the loader is no loss against it, and yet what to change.
+bool loader_is_largest(const Run& run, const std::optional<Loss>& other, double kernels_s) {
+  const double largest_s = std::max(other ? other->seconds : 0, kernels_s);
+  const bool other_is_input = other && other->cause == Cause::Input;
+  return !other_is_input && input_share(run) >= kWorthSaying && run.part_s(Cause::Input) > largest_s;
+}
+
 std::string counted(int count, const char* one, const char* many) {
   return count == 1 ? fmt::format("one {}", one) : fmt::format("{} {}", count, many);
 }
@@ -115,12 +123,14 @@ class Writer {
     loader(run);
     const auto other = largest_loss(run, single_);
     const double kernels_s = computing_loss_s(run, single_);
-    if (kernels_s >= kWorthSaying * run.step_time_s && (!other || kernels_s > other->seconds)) {
+    if (loader_is_largest(run, other, kernels_s)) {  // said above; that one GPU waits as well makes it no better
+      if (other) say("next_loss", about_loss(run, *other));
+    } else if (kernels_s >= kWorthSaying * run.step_time_s && (!other || kernels_s > other->seconds)) {
       say(is_strong(run) ? "slower_kernels_strong" : "slower_kernels", about_loss(run, kernels_s));
       if (other) say("next_loss", about_loss(run, *other));
     } else if (other) {
       say(is_strong(run) ? "largest_loss_strong" : "largest_loss", about_loss(run, *other));
-    } else if (input_share(run) < kWorthSaying) {
+    } else {
       say("small_loss", about(run));
     }
   }
@@ -252,6 +262,7 @@ int most_gpus(const std::vector<Run>& runs) {
 std::optional<Cause> cause_of_largest_loss(const Run& run, const Run& baseline) {
   const auto other = largest_loss(run, baseline);
   const double kernels_s = computing_loss_s(run, baseline);
+  if (loader_is_largest(run, other, kernels_s)) return Cause::Input;
   if (kernels_s < kWorthSaying * run.step_time_s || (other && kernels_s <= other->seconds))
     return other ? std::optional(other->cause) : std::nullopt;
   return *std::max_element(kComputing.begin(), kComputing.end(),

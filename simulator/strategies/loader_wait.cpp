@@ -10,6 +10,28 @@ double host_cores(const Scenario& scenario, const Topology& topology, int node) 
   return scenario.host_cores.value_or(topology.node_type(node).host.cores);
 }
 
+namespace {
+
+// Processes and cores of the node with the most processes for each core.
+void set_fullest_node(LoaderPlan& plan, const PointRequest& request) {
+  const Topology& topology = *request.topology;
+  plan.cores = host_cores(*request.scenario, topology);
+  if (request.strategy != Strategy::Ddp) return;
+  plan.processes = std::min(request.gpus, topology.gpus_on(0));
+  int first = plan.processes;
+  for (int node = 1; first < request.gpus && !topology.nodes.empty(); ++node) {
+    const int processes = std::min(request.gpus - first, topology.gpus_on(node));
+    const double cores = host_cores(*request.scenario, topology, node);
+    if (processes * plan.cores > plan.processes * cores) {
+      plan.processes = processes;
+      plan.cores = cores;
+    }
+    first += processes;
+  }
+}
+
+}  // namespace
+
 LoaderPlan loader_plan(const PointRequest& request) {
   const Scenario& scenario = *request.scenario;
   const LoaderOptions& loader = scenario.loader;
@@ -17,7 +39,7 @@ LoaderPlan loader_plan(const PointRequest& request) {
   LOCKSTEP_ENSURE(loader.active(), "no loader in {}", scenario.file);
   LoaderPlan plan;
   plan.batch = request.per_gpu_batch * (request.strategy == Strategy::Dp ? request.gpus : 1);
-  plan.cores = host_cores(scenario, *request.topology);
+  set_fullest_node(plan, request);
   plan.depth = std::max(1, loader.prefetch_factor * loader.workers_per_process);
   const double batch_s = static_cast<double>(plan.batch) * *loader.sample_cost_s;
   const std::int64_t bytes = batch_bytes(*request.model, plan.batch, scenario.input.dtype);
@@ -26,7 +48,6 @@ LoaderPlan loader_plan(const PointRequest& request) {
     plan.host_s = batch_s + pin_s;
     return plan;
   }
-  if (request.strategy == Strategy::Ddp) plan.processes = std::min(request.gpus, request.topology->gpus_on(0));
   plan.core_s = batch_s + pin_s;
   const double workers_s = batch_s / loader.workers_per_process;
   const double own_core_s = request.own_batch_s * std::min(1.0, plan.cores / plan.processes);

@@ -12,8 +12,9 @@
 // `own` time of its step (PointRequest::own_batch_s; a fair share where there are more such threads than cores) and
 // lends it to workers while it waits for them.
 //
-// Source: torch/utils/data/dataloader.py and _utils (PyTorch 2.7). The nodes are filled in order, so the first has the
-// most processes; its loaders are the slowest and stand for all.
+// Source: torch/utils/data/dataloader.py and _utils (PyTorch 2.7). The node with the most processes for each core has
+// the slowest loaders, and they stand for all: every rank waits for the slowest. Nodes are filled in order, so that is
+// the first unless nodes differ.
 #pragma once
 
 #include "simulator/steps/step_graph.h"

@@ -71,7 +71,7 @@ TEST(Levers, more_workers_are_offered_to_a_step_that_waits_for_its_loader) {
   EXPECT_THAT(found.sets(), Contains("loader.pin_memory=true"));
   EXPECT_THAT(found.sets(), Not(Contains("input.memory=pinned")));
   EXPECT_THAT(levers_for("loader: {sample_cost: 2ms}\n", Strategy::Ddp, 8).sets(),
-              Not(Contains("loader.workers_per_process=0")));
+              Contains("loader.workers_per_process=4"));
   for (const std::string& set :
        levers_for("loader: {workers_per_process: 100, sample_cost: 2ms}\n", Strategy::Ddp, 8).sets())
     EXPECT_EQ(set.find("workers"), std::string::npos) << set;  // 0.8 ms of 155

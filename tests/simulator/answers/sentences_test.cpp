@@ -82,6 +82,7 @@ TEST(Sentences, a_loader_that_limits_is_named_with_what_it_makes_and_what_limits
             "can make 500 images/s, of 1110 that the process could use.");
   EXPECT_EQ(find(by_workers, "loader_cores"), nullptr);
   EXPECT_EQ(find(by_workers, "small_loss"), nullptr);  // not less than 1 %, although one GPU waits as long
+  EXPECT_EQ(by_workers.answer.largest_loss, "input");
   const Result by_cores = about({"loader.sample_cost=20ms", "loader.workers_per_process=40"});
   ASSERT_NE(find(by_cores, "loader_cores"), nullptr);
   EXPECT_NE(find(by_cores, "loader_cores")->text.find("8 processes of a node share its 128 cores"), std::string::npos);
