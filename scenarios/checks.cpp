@@ -104,6 +104,22 @@ class Checks {
     s_.calibrate_in_iterations = false;
   }
 
+  // A loader's batch is in host memory; whether that is pinned, and who touches it first, follows from the loader.
+  void loader() {
+    if (!s_.loader.active() || !reading_.sound("loader") || !reading_.sound("input")) return;
+    if (s_.input.source == InputSource::Device && reading_.given("input.source"))
+      check_.fail(ErrorKind::Conflict, "input.source",
+                  "a loader (`loader.sample_cost`) puts batches into the host's memory", "host",
+                  "write `input.source: host`, or leave loader.sample_cost out", "device");
+    s_.input.source = InputSource::Host;
+    if (!s_.loader.pin_memory && s_.input.memory == HostMemory::Pinned)
+      check_.fail(ErrorKind::Conflict, "input.memory",
+                  "a loader's batch is in pageable memory unless `loader.pin_memory` is true", "pageable",
+                  "set `loader.pin_memory` to true", "pinned");
+    if (s_.loader.pin_memory) s_.input.memory = HostMemory::Pinned;
+    if (s_.loader.workers_per_process > 0 && !reading_.given("input.touched")) s_.input.touched = false;
+  }
+
  private:
   void name_from_sizes() {
     std::vector<std::string> given;
@@ -184,6 +200,7 @@ void complete_and_check(Scenario& scenario, Reading& reading) {
   checks.noise();
   checks.software();
   checks.calibration();
+  checks.loader();
 }
 
 bool given_otherwise_than_default(const Scenario& scenario, const Reading& reading, const std::string& key) {
@@ -214,6 +231,12 @@ std::vector<std::string> keys_without_effect(const Scenario& s, const Reading& r
   note(s.input.source == InputSource::Host && !uses(Strategy::Dp), "input.dp_copy", "no strategy is dp");
   note(s.input.source == InputSource::Host && s.input.memory == HostMemory::Pageable && s.input.non_blocking,
        "input.non_blocking", "a copy from pageable memory blocks the host anyway");
+  for (const char* key : {"loader.workers_per_process", "loader.prefetch_factor", "loader.pin_memory"})
+    note(!s.loader.active(), key, "`loader.sample_cost` is not given, so batches are always ready");
+  const bool prefetches = s.loader.workers_per_process > 0;
+  note(s.loader.active() && !prefetches, "loader.prefetch_factor", "without workers nothing is loaded ahead");
+  note(true, "loader.in_order", "samples cost the same, so batches are ready in order anyway");
+  note(!s.data_samples, "loader.drop_last", "`data.samples` is not given, so there are no epochs");
   note(s.accumulate_steps == 1, "accumulate.no_sync", "there is one micro-step only");
   note(!s.noise.jitter, "noise.runs", "without jitter every steady-state step is the same");
   for (const char* key : {"optimizer.implementation", "optimizer.weight_decay"})

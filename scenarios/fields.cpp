@@ -255,6 +255,10 @@ void add_loop(Table& t) {
       .range(0.01, 100)
       .unset("auto")
       .doc("Host time relative to a DGX A100 of 2020; auto = the node's");
+  t.integer("host.cores", &Scenario::host_cores)
+      .range(1, 4096)
+      .unset("auto")
+      .doc("Physical cores of each node that training may use; auto = all of the node's");
   t.later("loop", "What the training loop does between steps");
 }
 
@@ -280,7 +284,6 @@ void add_input(Table& t) {
       .doc("Under dp: copy the batch to GPU 0 and scatter from there, or scatter from the host");
   t.later("input.sample_bytes", "Bytes of a sample on disk");
   t.later("input.storage_rate", "Rate of the storage");
-  t.later("loader", "Data loader");
   t.integer("data.samples", &Scenario::data_samples).range(1, 1e15).unset("none").doc("Samples of an epoch");
   t.integer("data.epochs", &Scenario::data_epochs).range(1, 1e9).doc("Epochs of the run");
   t.integer("data.validation_samples", &Scenario::data_validation_samples)
@@ -289,6 +292,35 @@ void add_input(Table& t) {
   t.quantity("data.startup", Unit::Seconds, &Scenario::data_startup_s)
       .range(0, 3.6e9)
       .doc("Time before the first step");
+}
+
+// torch.utils.data.DataLoader. Storage is not modelled: a sample costs CPU time, wherever it spends it.
+void add_loader(Table& t) {
+  t.integer(
+       "loader.workers_per_process", [](auto& s) -> auto& { return s.loader.workers_per_process; })
+      .range(0, 1024)
+      .doc("num_workers of each process's DataLoader; 0 = the process itself loads, between its steps");
+  t.quantity(
+       "loader.sample_cost.mean", Unit::Seconds, [](auto& s) -> auto& { return s.loader.sample_cost_s; })
+      .above(0)
+      .unset("none")
+      .doc("Time that one worker takes for one sample, 1 / (its img/s); none = batches are always ready");
+  t.later("loader.sample_cost.sigma", "Samples that cost unlike amounts");
+  t.integer(
+       "loader.prefetch_factor", [](auto& s) -> auto& { return s.loader.prefetch_factor; })
+      .range(1, 10000)
+      .doc("Batches that are in the making or waiting, for each worker");
+  t.flag(
+       "loader.pin_memory", [](auto& s) -> auto& { return s.loader.pin_memory; })
+      .doc("A thread of each process copies every batch into pinned memory: `input.memory` is then pinned");
+  t.flag(
+       "loader.in_order", [](auto& s) -> auto& { return s.loader.in_order; })
+      .doc("Batches arrive in the order of their indices");
+  t.flag(
+       "loader.drop_last", [](auto& s) -> auto& { return s.loader.drop_last; })
+      .doc("An epoch leaves out its last step where samples are too few for it");
+  t.later("loader.persistent_workers", "Workers that live on into the next epoch");
+  t.no_shorthand("loader");
 }
 
 std::optional<Error> read_speed(Scenario& s, const Value& value) {
@@ -399,6 +431,7 @@ const FieldTable<Scenario>& scenario_fields() {
     add_ddp(t);
     add_loop(t);
     add_input(t);
+    add_loader(t);
     add_constants(t);
     for (const char* key : {"fsdp", "local_sgd", "parameter_server"}) t.later(key, "Options of a later strategy");
     add_noise(t);

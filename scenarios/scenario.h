@@ -45,6 +45,17 @@ struct InputOptions {
   DpCopy dp_copy = DpCopy::Device0;
 };
 
+// torch.utils.data.DataLoader of each process.
+struct LoaderOptions {
+  std::optional<double> sample_cost_s;  // CPU time of one worker for one sample; unset: batches are always ready
+  int workers_per_process = 0;          // 0: the process loads by itself, between steps
+  int prefetch_factor = 2;              // batches in flight for each worker
+  bool pin_memory = false;              // a thread copies each batch to pinned memory; sets InputOptions::memory
+  bool in_order = true;
+  bool drop_last = false;  // an epoch leaves out its last, incomplete step
+  bool active() const { return sample_cost_s.has_value(); }
+};
+
 struct Jitter {
   double sigma = 0;  // of a lognormal with mean 1
   JitterPer per = JitterPer::Step;
@@ -86,7 +97,9 @@ struct Scenario {
   bool clip_grad_norm = false;
 
   std::optional<double> host_factor;  // unset = the node's
+  std::optional<int> host_cores;      // of each node; unset = the node's
   InputOptions input;
+  LoaderOptions loader;
 
   std::optional<std::int64_t> data_samples;
   int data_epochs = 1;

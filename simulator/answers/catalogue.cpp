@@ -36,6 +36,19 @@ const std::map<std::string, std::string>& english() {
       {"host_bound_help",
        "Against waiting for the CPU help a larger batch, fewer ops or a faster CPU core; a faster GPU does not."},
       {"host_bound_help_core", "A larger batch or fewer ops help against that."},
+      {"loader_bound",
+       "The data loader limits {strategy:words}: the {device:words} waits for it during {share:percent} of the step. "
+       "The "
+       "{workers} of each process can make {supply:count} {unit}, of {demand:count} that the process could use."},
+      {"loader_cores",
+       "Not the number of workers is the limit but the CPU: the {processes} of a node share its {cores} cores, which "
+       "keep "
+       "{effective:count} workers of each at work."},
+      {"loader_pin",
+       "Not the workers are the limit but the one thread of each process that copies batches into pinned memory."},
+      {"loader_in_process",
+       "{strategy:words} waits for its batches during {share:percent} of the step: without workers "
+       "(loader.workers_per_process) a process loads them itself, {host_s:time} for each."},
       {"largest_loss",
        "Compared with one {device:words}, {strategy:words} loses most to {cause:words}: {loss_s:time} more in a step "
        "of {step_time_s:time} ({share:percent})."},
@@ -92,7 +105,7 @@ const std::map<std::string, std::string>& english() {
        "{seconds:time}."},
       {"explain_hidden",
        "{strategy:words} hides {hidden_s:time} of {communication_s:time} of all-reduce behind computing."},
-      {"was_input", "waiting for input"},
+      {"was_input", "waiting for the data loader"},
       {"was_copy_to_device", "waiting for the batch to be copied to the GPU"},
       {"was_copy_to_device_core", "waiting for the batch to be copied"},
       {"was_scatter", "waiting for its share of the batch on GPU 0"},
@@ -145,6 +158,7 @@ const std::map<std::string, std::string>& english() {
        "Every value of {key} tried, {from} to {to}, gives {strategy:words} on {on}{devices:words} at least {goal}: "
        "there "
        "is no break-even."},
+      {"solve_fed", "Efficiency is counted against one {device:words} whose batches are always ready."},
       {"solve_not_monotonic",
        "The answer does not rise or fall all the way with {key}: of the values tried, {ranges} reach it."},
       // Phrases.
@@ -156,7 +170,7 @@ const std::map<std::string, std::string>& english() {
       {"single_words_core", "a single core"},
       {"dp", "DataParallel"},
       {"ddp", "DDP"},
-      {"input", "waiting for input"},
+      {"input", "waiting for the data loader"},
       {"copy_to_device", "copying the batch to the GPU"},
       {"copy_to_device_core", "copying the batch"},
       {"scatter", "handing out the batch from GPU 0"},

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kLeastGain = 0.01;
 constexpr std::int64_t kMiB = 1 << 20;
+constexpr int kFirstWorkers = 4;  // tried where a process loads by itself
 
 // The rate that `override.<class>.rate` stands for now; 0 for classes without one.
 double rate_now(const Topology& topology, const std::string& link_class) {
@@ -51,8 +52,8 @@ class Candidates {
       add("accumulate.no_sync=true", [](Scenario& s) { s.accumulate_no_sync = true; });
       candidates_.back().same_single = true;
     }
-    if (scenario_.input.source == InputSource::Host && scenario_.input.memory == HostMemory::Pageable)
-      add("input.memory=pinned", [](Scenario& s) { s.input.memory = HostMemory::Pinned; });
+    memory();
+    if (scenario_.loader.active() && run_.part_s(Cause::Input) >= kLeastGain * run_.step_time_s) loader();
     if (!scenario_.calibrate_single_gpu) batch();
     return std::move(candidates_);
   }
@@ -60,6 +61,26 @@ class Candidates {
  private:
   void add(std::string set, std::function<void(Scenario&)> change) {
     candidates_.push_back({std::move(set), run_.strategy, std::move(change), 0, 0, false});
+  }
+
+  void memory() {
+    if (scenario_.input.source != InputSource::Host || scenario_.input.memory == HostMemory::Pinned) return;
+    const bool by_loader = scenario_.loader.active();
+    add(by_loader ? "loader.pin_memory=true" : "input.memory=pinned", [by_loader](Scenario& s) {
+      s.loader.pin_memory = by_loader;
+      s.input.memory = HostMemory::Pinned;
+    });
+  }
+
+  // Twice the workers, and twice the cores, which only help where they run out.
+  void loader() {
+    const int workers = scenario_.loader.workers_per_process;
+    const int more = workers == 0 ? kFirstWorkers : 2 * workers;
+    add(fmt::format("loader.workers_per_process={}", more),
+        [more](Scenario& s) { s.loader.workers_per_process = more; });
+    if (!loader_plan_of(run_, inputs_).cores_limit) return;
+    const int cores = 2 * static_cast<int>(host_cores(scenario_, inputs_.topology));
+    add(fmt::format("host.cores={}", cores), [cores](Scenario& s) { s.host_cores = cores; });
   }
 
   void links() {
@@ -215,6 +236,8 @@ Expected<FoundLevers> find_levers(const Run& run, const Inputs& inputs, Method m
 }
 
 std::string lever_note(const std::string& set) {
+  if (set.rfind("loader.workers_per_process=", 0) == 0) return "worker processes of each training process";
+  if (set.rfind("host.cores=", 0) == 0) return "cores of each node";
   const std::string prefix = "topology.override.";
   if (set.rfind(prefix, 0) != 0) return "";
   const std::string link_class = set.substr(prefix.size(), set.find('.', prefix.size()) - prefix.size());

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "scenarios/checks.h"
+#include "simulator/answers/points.h"
+#include "simulator/base/format.h"
 
 namespace lockstep {
 namespace {
@@ -34,6 +36,7 @@ class Notes {
     note(!s.noise.jitter, "seed", "without jitter nothing is drawn");
     note(!launches_multi_tensor_kernels(s), "software.cuda", "nothing in this step launches multi-tensor kernels");
     note(true, "software.nccl", "collectives are rings with NCCL's Simple protocol whatever the version");
+    loader();
     const bool only_single = s.strategies == std::vector<Strategy>{Strategy::Single};
     note(only_single && s.gpus != std::vector<int>{1}, "gpus", "`strategy: single` uses one GPU");
     if (s.data_samples && s.data_validation_samples > 0)
@@ -79,6 +82,22 @@ class Notes {
             "{} has no bf16 hardware: under amp-bf16 matrix products and convolutions run on its CUDA cores at "
             "fp32's speed; only the bytes of bf16 are saved.",
             gpu.name));
+  }
+
+  // A measurement with this loader cannot have been faster than it.
+  void loader() {
+    const Scenario& s = inputs_.scenario();
+    if (!s.loader.active() || !s.calibrate_single_gpu) return;
+    for (const Run& run : runs_) {
+      if (run.not_run || run.gpus != 1) continue;
+      const double rate = loader_plan_of(run, inputs_).rate();
+      if (rate >= *s.calibrate_single_gpu) continue;
+      notes_.push_back(fmt::format(
+          "The loader alone makes {} {} for one GPU, fewer than the {} of calibrate.single_gpu: that was measured "
+          "without this loader, or its sample_cost is too high.",
+          format_significant(rate), run.throughput_unit, format_significant(*s.calibrate_single_gpu)));
+      return;
+    }
   }
 
   void network() {

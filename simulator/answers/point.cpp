@@ -11,6 +11,7 @@
 #include "simulator/engine/engine.h"
 #include "simulator/estimate/estimate.h"
 #include "simulator/steps/replay.h"
+#include "simulator/strategies/loader_wait.h"
 #include "simulator/strategies/strategies.h"
 
 namespace lockstep {
@@ -33,6 +34,17 @@ PointRequest request_of(const PointInputs& inputs) {
   request.single_step_s = inputs.single_step_s;
   request.folded = ranks_are_alike(request);
   return request;
+}
+
+// The estimated step with batches always ready.
+double step_without_loader_s(PointInputs inputs, double kernel_factor, double host_factor) {
+  Scenario scenario = *inputs.scenario;
+  scenario.loader.sample_cost_s.reset();
+  inputs.scenario = &scenario;
+  inputs.kernel_factor = kernel_factor;
+  PointRequest request = request_of(inputs);
+  request.host_factor = host_factor;
+  return estimate(build_step_graph(request), StopRule{}).step_times_s().back();
 }
 
 JitterSource jitter_of(const Scenario& scenario) {
@@ -157,16 +169,21 @@ RankStats rank_stats(const PointInputs& inputs, const StepContext& context, cons
 }
 
 // Core-seconds that one step keeps busy on the hosts of `ranks` GPUs. Every DDP process: its launching thread and the
-// staging of its pageable copy. DataParallel: the one process, N forward threads that share the lock, one backward
-// thread per GPU.
+// staging of its pageable copy, its loader's workers. DataParallel: the one process, N forward threads that share the
+// lock, one backward thread per GPU.
 double host_core_seconds(const PointInputs& inputs, const StepContext& context, int ranks, double lane_busy_s) {
   const double micro_steps = inputs.micro_steps;
   const InputOptions& input = inputs.scenario->input;
-  double staging_s = 0;
+  double staging_s = 0;  // of one GPU's samples, loading included
   if (input.source == InputSource::Host && input.memory == HostMemory::Pageable)
     staging_s =
         static_cast<double>(batch_bytes(*inputs.model, inputs.per_gpu_batch * inputs.micro_steps, input.dtype)) /
         context.input.pageable_rate;
+  if (inputs.scenario->loader.active()) {
+    const LoaderPlan plan = loader_plan(context.request);
+    const double batches = micro_steps * static_cast<double>(inputs.per_gpu_batch) / static_cast<double>(plan.batch);
+    staging_s += batches * plan.core_s;  // of one GPU's share
+  }
   if (inputs.strategy != Strategy::Dp || inputs.gpus == 1) return ranks * (lane_busy_s + staging_s);
   double forward_s = 0, backward_s = 0;
   for (const auto& op : context.op_costs) {
@@ -245,7 +262,7 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
     run.parts = replayed.parts;
   }
   double cores = 0;
-  for (int node = 0; node < run.nodes; ++node) cores += inputs.topology->node_type(node).host.cores;
+  for (int node = 0; node < run.nodes; ++node) cores += host_cores(*inputs.scenario, *inputs.topology, node);
   // The ranks that were not replayed are as busy as those that were.
   if (inputs.strategy == Strategy::Ddp) core_seconds *= static_cast<double>(inputs.gpus) / counted_ranks;
   run.cpu_utilization = core_seconds / (cores * run.step_time_s);
@@ -255,7 +272,10 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
 
 Run predict_point(const PointInputs& inputs, const PointOptions& options) {
   const Scenario& scenario = *inputs.scenario;
-  const StepContext context(request_of(inputs));
+  PointRequest request = request_of(inputs);
+  if (scenario.loader.active() && scenario.loader.workers_per_process > 0)
+    request.own_batch_s = step_without_loader_s(inputs, inputs.kernel_factor, 0) / inputs.micro_steps;
+  const StepContext context(request);
   const StepGraph graph = build_step_graph(context);
   const StepRecord record = drive(graph, scenario, options.method);
   const JitterSource jitter = jitter_of(scenario);
@@ -283,13 +303,6 @@ Run predict_point(const PointInputs& inputs, const PointOptions& options) {
 
 namespace {
 
-double single_step_s(PointInputs inputs, double kernel_factor, double host_factor) {
-  inputs.kernel_factor = kernel_factor;
-  PointRequest request = request_of(inputs);
-  request.host_factor = host_factor;
-  return estimate(build_step_graph(request), StopRule{}).step_times_s().back();
-}
-
 // x in [low, high] with f(x) = wanted for a rising f, to 1e-12 of the interval.
 template <class Function>
 double bisect(double low, double high, double wanted, Function f) {
@@ -304,14 +317,15 @@ constexpr double kNoFactor = 1e-6;  // "even without kernels"; the factor itself
 
 }  // namespace
 
+// The measured speed is the GPU's: a loader is left out.
 KernelCalibration calibrate_kernels(const PointInputs& single, double measured_step_s) {
   LOCKSTEP_ENSURE(single.strategy == Strategy::Single, "calibration on strategy {}", name_of(single.strategy));
   KernelCalibration result;
-  const auto step_of_kernels = [&](double g) { return single_step_s(single, g, 0); };
+  const auto step_of_kernels = [&](double g) { return step_without_loader_s(single, g, 0); };
   if (step_of_kernels(kNoFactor) >= measured_step_s) {
     result.host_limits = true;
     const double used = single.scenario->host_factor.value_or(single.topology->node.host.factor);
-    const auto step_of_host = [&](double u) { return single_step_s(single, 1, u); };
+    const auto step_of_host = [&](double u) { return step_without_loader_s(single, 1, u); };
     if (step_of_host(kNoFactor) < measured_step_s)
       result.explaining_host_factor = bisect(kNoFactor, used, measured_step_s, step_of_host);
     return result;

@@ -33,11 +33,11 @@ Run not_run(Strategy strategy, int gpus, const Topology& topology, std::string r
 }
 
 // Share of a training step that a step without gradients takes: the parts of the forward pass. Idle time of a late host
-// is shared out as the forward and backward work is.
+// is shared out as the forward and backward work is. Without the loader.
 double forward_only_s(const Run& run) {
   double forward = 0;
-  for (const Cause cause : {Cause::Input, Cause::CopyToDevice, Cause::Scatter, Cause::Replicate, Cause::Forward,
-                            Cause::Gather, Cause::BufferBroadcast})
+  for (const Cause cause :
+       {Cause::CopyToDevice, Cause::Scatter, Cause::Replicate, Cause::Forward, Cause::Gather, Cause::BufferBroadcast})
     forward += run.part_s(cause);
   const double work = run.part_s(Cause::Forward) + run.part_s(Cause::Backward);
   const double share = work > 0 ? run.part_s(Cause::Forward) / work : 0;
@@ -45,6 +45,23 @@ double forward_only_s(const Run& run) {
 }
 
 }  // namespace
+
+LoaderPlan loader_plan_of(const Run& run, const Inputs& inputs, double own_batch_s) {
+  PointRequest request;
+  request.scenario = &inputs.scenario();
+  request.model = &inputs.model;
+  request.topology = &inputs.topology;
+  request.strategy = run.strategy;
+  request.gpus = run.gpus;
+  request.per_gpu_batch = run.per_gpu_batch;
+  request.micro_steps = run.micro_steps;
+  request.own_batch_s = own_batch_s;
+  return loader_plan(request);
+}
+
+LoaderPlan loader_plan_of(const Run& run, const Inputs& inputs) {
+  return loader_plan_of(run, inputs, (run.step_time_s - run.part_s(Cause::Input)) / run.micro_steps);
+}
 
 // `ranks` starts with the first of them ("8-15").
 const GpuType& gpu_of(const RankStats& rank, const Topology& topology) {
@@ -194,6 +211,14 @@ Expected<Run> Points::run(Strategy strategy, int gpus, bool timeline) {
   return *std::move(run);
 }
 
+// A step of the validation takes a batch like a micro-step of training.
+double Points::validation_step_s(const Run& run) const {
+  const double forward_s = forward_only_s(run);
+  if (!inputs_.scenario().loader.active()) return forward_s;
+  const LoaderPlan plan = loader_plan_of(run, inputs_, forward_s);
+  return std::max(forward_s + plan.host_s, plan.period_s);
+}
+
 // What the point does not know of itself.
 void Points::complete(Run& run, const Batch& batch) const {
   run.per_gpu_batch = batch.per_gpu;
@@ -214,10 +239,18 @@ void Points::compare(Run& run, const Baseline& baseline) const {
 void Points::add_epochs(Run& run) const {
   const Scenario& s = inputs_.scenario();
   if (!s.data_samples) return;
-  run.epoch_time_s = static_cast<double>(ceil_divide(*s.data_samples, run.global_batch)) * run.step_time_s;
+  const std::int64_t steps =
+      s.loader.drop_last ? *s.data_samples / run.global_batch : ceil_divide(*s.data_samples, run.global_batch);
+  if (steps == 0) {
+    run.notes.push_back(
+        fmt::format("An epoch of {} samples has no whole step of {}: `loader.drop_last` leaves nothing to train on.",
+                    *s.data_samples, run.global_batch));
+    return;
+  }
+  run.epoch_time_s = static_cast<double>(steps) * run.step_time_s;
   const std::int64_t evaluated = run.per_gpu_batch * run.gpus;  // no accumulation without gradients
   const double validation_s =
-      static_cast<double>(ceil_divide(s.data_validation_samples, evaluated)) * forward_only_s(run);
+      static_cast<double>(ceil_divide(s.data_validation_samples, evaluated)) * validation_step_s(run);
   run.total_time_s = s.data_startup_s + s.data_epochs * (*run.epoch_time_s + validation_s);
   if (!s.price_per_gpu_hour) return;
   const double per_second = *s.price_per_gpu_hour * run.gpus / kSecondsPerHour;

@@ -10,6 +10,7 @@
 #include "simulator/answers/inputs.h"
 #include "simulator/answers/point.h"
 #include "simulator/result/result.h"
+#include "simulator/strategies/loader_wait.h"
 
 namespace lockstep {
 
@@ -73,6 +74,7 @@ class Points {
   void complete(Run& run, const Batch& batch) const;
   void compare(Run& run, const Baseline& baseline) const;
   void add_epochs(Run& run) const;
+  double validation_step_s(const Run& run) const;
 
   const Inputs& inputs_;
   Method method_;
@@ -82,6 +84,10 @@ class Points {
   std::optional<Single> single_;
   std::map<std::pair<std::int64_t, int>, double> single_steps_;
 };
+
+// The loader of each process of this run; the scenario has one. `own_batch_s`: a step with its batch at hand.
+LoaderPlan loader_plan_of(const Run& run, const Inputs& inputs, double own_batch_s);
+LoaderPlan loader_plan_of(const Run& run, const Inputs& inputs);  // of its micro-steps
 
 // Ranks of one RankStats have the same type of GPU.
 const GpuType& gpu_of(const RankStats& rank, const Topology& topology);

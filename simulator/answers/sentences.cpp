@@ -28,6 +28,22 @@ std::string text_of(std::int64_t count) {
   return fmt::format("{}", count);
 }
 
+double input_share(const Run& run) {
+  return run.part_s(Cause::Input) / run.step_time_s;
+}
+
+// A run that waits for its loader longer than it loses to anything against one GPU. Where one GPU waits for its own
+// loader as long, the loader is no loss against it, and yet what to change.
+bool loader_is_largest(const Run& run, const std::optional<Loss>& other, double kernels_s) {
+  const double largest_s = std::max(other ? other->seconds : 0, kernels_s);
+  const bool other_is_input = other && other->cause == Cause::Input;
+  return !other_is_input && input_share(run) >= kWorthSaying && run.part_s(Cause::Input) > largest_s;
+}
+
+std::string counted(int count, const char* one, const char* many) {
+  return count == 1 ? fmt::format("one {}", one) : fmt::format("{} {}", count, many);
+}
+
 double host_bound_share(const Run& run) {
   return run.part_s(Cause::HostBound) / run.step_time_s;
 }
@@ -38,8 +54,8 @@ bool is_strong(const Run& run) {
 
 class Writer {
  public:
-  Writer(Result& result, const Run& single, const Topology& topology)
-      : result_(result), single_(single), topology_(topology), on_cores_(topology.node.gpu.vendor == "cpu") {}
+  Writer(Result& result, const Run& single, const Inputs& inputs)
+      : result_(result), single_(single), inputs_(inputs), on_cores_(inputs.topology.node.gpu.vendor == "cpu") {}
 
   void say(const char* id, Values values) {
     values["device"] = on_cores_ ? "core" : "gpu";
@@ -96,13 +112,16 @@ class Writer {
     say("more_is_slower", std::move(values));
   }
 
-  // A step that waits for the CPU says so first; then what it loses against one GPU. Slower kernels (of the slowest of
-  // ranks that differ, or with fewer samples each) come first where they are the larger loss.
+  // A step that waits for the CPU or for its loader says so first; then what it loses against one GPU. Slower kernels
+  // (of the slowest of ranks that differ, or with fewer samples each) come first where they are the larger loss.
   void why(const Run& run) {
     host(run);
+    loader(run);
     const auto other = largest_loss(run, single_);
     const double kernels_s = computing_loss_s(run, single_);
-    if (kernels_s >= kWorthSaying * run.step_time_s && (!other || kernels_s > other->seconds)) {
+    if (loader_is_largest(run, other, kernels_s)) {  // said above; that one GPU waits as well makes it no better
+      if (other) say("next_loss", about_loss(run, *other));
+    } else if (kernels_s >= kWorthSaying * run.step_time_s && (!other || kernels_s > other->seconds)) {
       say(is_strong(run) ? "slower_kernels_strong" : "slower_kernels", about_loss(run, kernels_s));
       if (other) say("next_loss", about_loss(run, *other));
     } else if (other) {
@@ -120,8 +139,35 @@ class Writer {
     say("host_bound", std::move(values));
   }
 
+  // In steady state a GPU that waits for its loader at all is limited by it.
+  void loader(const Run& run) {
+    if (!inputs_.scenario().loader.active() || input_share(run) < kWorthSaying) return;
+    const LoaderPlan plan = loader_plan_of(run, inputs_);
+    Values values = about(run);
+    values["share"] = digits(input_share(run));
+    if (plan.host_s > 0) {
+      values["host_s"] = digits(plan.host_s);
+      say("loader_in_process", std::move(values));
+      return;
+    }
+    const double batches = static_cast<double>(plan.batch) * run.micro_steps;
+    values["workers"] = counted(inputs_.scenario().loader.workers_per_process, "worker", "workers");
+    values["supply"] = digits(plan.rate());
+    values["demand"] = digits(batches / (run.step_time_s - run.part_s(Cause::Input)));
+    values["unit"] = run.throughput_unit;
+    say("loader_bound", values);
+    if (plan.pin_limits) {
+      say("loader_pin", std::move(values));
+    } else if (plan.cores_limit) {
+      values["processes"] = counted(plan.processes, "process", "processes");
+      values["effective"] = digits(plan.workers);
+      values["cores"] = fmt::format("{}", plan.cores);
+      say("loader_cores", std::move(values));
+    }
+  }
+
   void memory(const Run& run) {
-    const auto lack = memory_lack(run, topology_);
+    const auto lack = memory_lack(run, inputs_.topology);
     if (!lack) return;
     Values values = about(run);
     values["per_gpu_batch"] = text_of(run.per_gpu_batch);
@@ -195,7 +241,7 @@ class Writer {
 
   Result& result_;
   const Run& single_;
-  const Topology& topology_;
+  const Inputs& inputs_;
   bool on_cores_;
 };
 
@@ -210,6 +256,7 @@ int most_gpus(const std::vector<Run>& runs) {
 std::optional<Cause> cause_of_largest_loss(const Run& run, const Run& baseline) {
   const auto other = largest_loss(run, baseline);
   const double kernels_s = computing_loss_s(run, baseline);
+  if (loader_is_largest(run, other, kernels_s)) return Cause::Input;
   if (kernels_s < kWorthSaying * run.step_time_s || (other && kernels_s <= other->seconds))
     return other ? std::optional(other->cause) : std::nullopt;
   return *std::max_element(kComputing.begin(), kComputing.end(),
@@ -267,7 +314,7 @@ void add_sentences(Result& result, const Points::Single& single, const Inputs& i
   const auto at = focus_run(result.runs);
   if (!at) return;
   const Run& focus = result.runs[*at];
-  Writer writer(result, single.run, inputs.topology);
+  Writer writer(result, single.run, inputs);
   std::vector<const Run*> shown;  // the strategies at the largest GPU count
   for (const Run& run : result.runs)
     if (!run.not_run && run.gpus == focus.gpus && (run.strategy != Strategy::Single || &run == &focus))
@@ -276,10 +323,12 @@ void add_sentences(Result& result, const Points::Single& single, const Inputs& i
   if (shown.size() == 2) writer.comparison(*shown[0], *shown[1]);
   for (const Strategy strategy : {Strategy::Dp, Strategy::Ddp}) writer.more_is_slower(strategy);
   for (const Run* run : shown)
-    if (run->strategy == Strategy::Single)
+    if (run->strategy == Strategy::Single) {
       writer.host(*run);
-    else
+      writer.loader(*run);
+    } else {
       writer.why(*run);
+    }
   if (std::any_of(shown.begin(), shown.end(), [](const Run* run) { return host_bound_share(*run) >= kHostBoundShare; }))
     writer.say("host_bound_help", {});
   if (const auto cause = cause_of_largest_loss(focus, single.run)) result.answer.largest_loss = name_of(*cause);

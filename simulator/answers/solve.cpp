@@ -63,6 +63,8 @@ double value_when_unset(const std::string& key, const FieldInfo& field, const In
                                                {"topology.override.nic.rate", nics_of(t).rate},
                                                {"topology.override.nic.latency", border_latency(t)},
                                                {"host.factor", t.node.host.factor},
+                                               {"host.cores", t.node.host.cores},
+                                               {"loader.sample_cost.mean", 1e-3},
                                                {"ddp.bucket_cap", 25.0 * (1 << 20)},
                                                {"ddp.first_bucket", 1 << 20}};
   const auto found = known.find(key);
@@ -166,9 +168,14 @@ class Solver {
       return false;
     }
     Points points(*changed, options_.method, options_.source);
-    auto run = given_.goal == Goal::Efficiency ? points.run(out_.strategy, gpus_at(value))
-                                               : points.alone(out_.strategy, gpus_at(value));
+    auto run = given_.goal == Goal::Efficiency && !has_loader(*changed) ? points.run(out_.strategy, gpus_at(value))
+                                                                        : points.alone(out_.strategy, gpus_at(value));
     if (!run) return tl::unexpected(std::move(run.error()));
+    if (given_.goal == Goal::Efficiency && has_loader(*changed) && !run->not_run) {
+      const auto single = fed_single(*changed);
+      if (!single) return tl::unexpected(single.error());
+      run->efficiency = run->throughput / (single->run.throughput * run->gpus);
+    }
     if (run->not_run) {
       Error error = wrong(ErrorKind::RunFailed, field_.key, text_of(value), *run->not_run);
       if (refused_.empty()) refused_ = {error};
@@ -176,6 +183,14 @@ class Solver {
     }
     samples_[value] = {value, given_.of(*run), given_.met_by(*run)};
     return true;
+  }
+
+  static bool has_loader(const Inputs& inputs) { return inputs.scenario().loader.active(); }
+
+  // One GPU whose batches are always ready.
+  Expected<Points::Single> fed_single(Inputs inputs) const {
+    inputs.read.scenario.loader.sample_cost_s.reset();
+    return Points(inputs, options_.method, options_.source).single();
   }
 
   // --- doubling and halving ---
@@ -189,7 +204,8 @@ class Solver {
   };
 
   Done look_around() {
-    const auto first = allowed(present_);
+    // A whole number may be 0 now, although none is sought there.
+    const auto first = present_ == 0 && field_.low == 0.0 ? present_ : allowed(present_);
     if (first)
       if (auto ok = sample(*first); !ok) return tl::unexpected(std::move(ok.error()));
     const double start = present_ > 0 ? present_ : value_when_unset(field_.key, field_, inputs_);
@@ -305,6 +321,7 @@ class Solver {
       }
       before = &one;
     }
+    if (given_.goal == Goal::Efficiency && has_loader(inputs_)) out_.baseline = make_sentence("solve_fed", about({}));
     if (out_.monotonic) return;
     std::vector<std::string> ranges;
     for (const SolveInterval& range : out_.meeting)
@@ -357,9 +374,9 @@ class Solver {
     const auto changed = load_inputs(inputs_.source.with(field_.key + "=" + text_of(best->value)));
     if (!changed) return tl::unexpected(changed.error());
     Points points(*changed, options_.method, options_.source);
-    const auto single = points.single();
+    const auto single = fed_single(*changed);
     if (!single) return tl::unexpected(single.error());
-    const auto run = points.run(out_.strategy, gpus_at(best->value));
+    const auto run = points.alone(out_.strategy, gpus_at(best->value));
     if (!run) return tl::unexpected(run.error());
     std::map<std::string, std::string> values = {{"from", words(samples_.begin()->first)},
                                                  {"to", words(samples_.rbegin()->first)},

@@ -58,9 +58,13 @@ struct Solution {
   std::vector<SolveSample> samples;        // by value
   Sentence answer;                         // solve_at_least, solve_at_most, solve_none, solve_always
   std::optional<Sentence> doubt;           // solve_not_monotonic
+  std::optional<Sentence> baseline;        // solve_fed: what efficiency is counted against with a data loader
   std::optional<std::string> floor_cause;  // of solve_none: the largest loss that remains
 };
 
+// With a data loader, efficiency counts against one GPU whose batches are always ready: one that waits for the same
+// loader would make any loader look good enough.
+//
 // Of DDP if the scenario has it, on its largest number of GPUs (any other with --set strategy, gpus). Errors: an
 // unknown key or one without numbers, values that the scenario refuses, a batch beside calibrate.single_gpu, RunFailed.
 Expected<Solution> solve(const Inputs& inputs, const std::string& key, const Given& given,

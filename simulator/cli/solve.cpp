@@ -23,6 +23,7 @@ Json to_json(const Solution& s) {
   json["unit"] = s.unit;
   json["no_value"] = !s.low.has_value();
   json["reason"] = s.answer.text;
+  if (s.baseline) json["baseline"] = s.baseline->text;
   if (s.floor_cause) json["floor_cause"] = *s.floor_cause;
   json["strategy"] = name_of(s.strategy);
   if (s.key != "gpus") json["gpus"] = s.gpus;
@@ -44,6 +45,7 @@ std::string to_csv(const Solution& s) {
 std::string to_text(const Solution& s, bool quiet) {
   if (quiet && s.low) return fmt::format("{} {}\n", solve_value_text(s, *s.low), solve_value_text(s, *s.high));
   std::string text = wrapped(s.answer.text, kColumns, 0) + '\n';
+  if (s.baseline) text += wrapped(s.baseline->text, kColumns, 0) + '\n';
   if (s.doubt) text += wrapped(s.doubt->text, kColumns, 0) + '\n';
   return text;
 }

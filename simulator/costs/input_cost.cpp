@@ -19,4 +19,9 @@ double host_to_device_seconds(std::int64_t bytes, HostMemory memory, bool touche
   return size / std::min(costs.pageable_rate, pcie_path_rate) + (touched ? 0 : size * costs.page_fault);
 }
 
+double pin_seconds(std::int64_t bytes, bool touched, const InputCosts& costs) {
+  const double size = static_cast<double>(bytes);
+  return size / costs.pageable_rate + (touched ? 0 : size * costs.page_fault);
+}
+
 }  // namespace lockstep

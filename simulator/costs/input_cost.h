@@ -1,4 +1,5 @@
-// Copy of a batch from host memory to a GPU. Form and constants: docs/cost-models.md, section "input".
+// A batch on its way: made by a loader's workers, pinned, copied from host memory to a GPU. Form and constants:
+// docs/cost-models.md, sections "input" and "loader".
 #pragma once
 
 #include <cstdint>
@@ -22,5 +23,8 @@ std::int64_t batch_bytes(const Model& model, std::int64_t samples, DType image_d
 // pinned.
 double host_to_device_seconds(std::int64_t bytes, HostMemory memory, bool touched, double pcie_path_rate,
                               const InputCosts& costs);
+
+// Seconds in which one thread copies a batch from pageable to pinned memory: the CPU's part of a pageable copy.
+double pin_seconds(std::int64_t bytes, bool touched, const InputCosts& costs);
 
 }  // namespace lockstep

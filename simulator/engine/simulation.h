@@ -30,7 +30,7 @@ struct OpenMeeting {
 struct HostAhead {
   bool active = false;
   bool held = false;  // joined the meeting at `at`, whose end is not known yet
-  Cursor at;          // only step, item, host, launches count
+  Cursor at;          // all but the stream counts
   Cursor candidate;   // the next meeting, on the calendar
   std::uint32_t version = 0;
 };

@@ -137,7 +137,9 @@ bool Simulation::walk_host(int r, Cursor& at, std::int64_t launched, double hori
       continue;
     }
     const Item& item = items[static_cast<std::size_t>(at.item)];
-    if (at.host > horizon || item.kind == ItemKind::HostSync) return false;
+    const bool synchronises =
+        item.kind == ItemKind::HostSync || (item.kind == ItemKind::LoaderWait && !graph_.loads_ahead(at.step));
+    if (at.host > horizon || synchronises) return false;
     if (item.kind == ItemKind::HostWait) {
       const double end = times({at.step, item.meeting, r}).end;
       if (end == kUnknownTime) return false;
@@ -149,6 +151,7 @@ bool Simulation::walk_host(int r, Cursor& at, std::int64_t launched, double hori
       return at.host <= horizon;
     }
     at.host += item.host_s;
+    if (item.kind == ItemKind::LoaderWait) at.host = take_batch(graph_, at, at.host);
     if (item.kind == ItemKind::Kernel) {
       if (at.launches % kQueueCheck == 0 && at.launches >= kQueueDepth) {
         if (at.launches - kQueueDepth >= launched) return false;

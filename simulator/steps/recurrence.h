@@ -4,11 +4,16 @@
 //   host(i)   = max(host(i-1) + host_s(i), start of launch i - kQueueDepth)
 //   start(i)  = max(end(i-1), host(i) + launch latency)
 //   end(i)    = start(i) + device_s(i) x jitter, stretched by `contention` while the slow window is open
+//   batch(j)  = max(host, ready(j)),  ready(j+1) = max(ready(j), batch(j) - (depth - 1) period) + period
+//
+// The last line is the loader of a process (step_graph.h) as a bucket that gains a batch every period and holds
+// `depth`: ready(j) is when batch j is there (the virtual scheduling form of the leaky bucket, ITU-T I.371).
 //
 // The driver supplies an environment (see WalkEnvironment below); a recorder sees every interval when a timeline or a
 // breakdown is wanted, and costs nothing otherwise.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -50,6 +55,7 @@ struct Cursor {
   double host = 0;
   double stream = 0;
   std::int64_t launches = 0;
+  double batch_ready = 0;  // when the loader has the next batch
 };
 
 enum class StopKind : std::uint8_t {
@@ -89,6 +95,15 @@ inline double stretched_end(double start, double work, const SlowWindow& window,
     t = window.until;
   }
   return t + work;
+}
+
+// A host that comes for a batch at `host` has it at the date returned.
+inline double take_batch(const StepGraph& graph, Cursor& cursor, double host) {
+  const double period = graph.loader.period_s;
+  const double taken = std::max(host, cursor.batch_ready);
+  const double room = graph.loads_ahead(cursor.step) ? taken - (graph.loader.depth - 1) * period : taken;
+  cursor.batch_ready = std::max(cursor.batch_ready, room) + period;
+  return taken;
 }
 
 // Walks from `cursor` to the next stop. `environment` has
@@ -168,6 +183,14 @@ Stop walk(const StepGraph& graph, int rank_class, Cursor& cursor, const SlowWind
       case ItemKind::HostSync:
         host = std::max(host, stream);
         break;
+      case ItemKind::LoaderWait: {
+        const double from = host;
+        host += item.host_s;
+        if (!graph.loads_ahead(cursor.step)) host = std::max(host, stream);
+        host = take_batch(graph, cursor, host);
+        recorder.host(item, from, host);
+        break;
+      }
     }
   }
   leave_at(count);

@@ -131,7 +131,10 @@ class Books {
     span(Lane::Compute, item.cause, item.label, start, end, 0);
   }
 
-  void host(const Item& item, double from, double until) { host_work(item, from, until); }
+  void host(const Item& item, double from, double until) {
+    host_work(item, from, until);
+    if (item.kind == ItemKind::LoaderWait && until > from) span(Lane::Cpu, item.host_cause, item.label, from, until, 0);
+  }
 
   // The compute stream waits [from, until] for the end of a meeting that it joined.
   void stream_waits(const Item& item, double from, double until) {

@@ -73,6 +73,10 @@ void ProgramBuilder::host_sync() {
   add(ItemKind::HostSync, 0, "");
 }
 
+void ProgramBuilder::loader_wait(const std::string& label) {
+  add(ItemKind::LoaderWait, 0, label).host_cause = Cause::Input;
+}
+
 int add_label(StepGraph& graph, const std::string& label) {
   graph.labels.push_back(label);
   return static_cast<int>(graph.labels.size()) - 1;

@@ -22,6 +22,7 @@ enum class ItemKind : std::uint8_t {
   StreamWait,  // the compute stream waits for the end of a meeting that this rank joined earlier
   HostWait,    // the host waits for the end of a meeting
   HostSync,    // the host waits until the compute stream is empty
+  LoaderWait,  // the host takes the next batch of its process's loader, and waits until there is one
 };
 
 // Where a rank arrives at a meeting, and so what waits for its end.
@@ -77,6 +78,16 @@ struct RankClass {
   bool folded = false;  // simulated once (true) or each rank by itself (false)
 };
 
+// The data loader of each process, its workers evenly spaced: one batch every period_s, as long as fewer than `depth`
+// are in the making or waiting. (Workers that start together hand over in bursts, with the same period on average.) The
+// first batch is ready at 0. Work that piled up in the warm-up is none of the steady state, and would hide a loader
+// that is a little too slow for many steps: up to the first steady step a host takes a batch only when its stream is
+// empty, and the loader starts the next one then.
+struct Loader {
+  double period_s = 0;
+  int depth = 1;
+};
+
 struct StepGraph {
   std::vector<StepProgram> warm_up;  // [0] is the first step; may be empty
   StepProgram steady;                // every step after the warm-up
@@ -86,10 +97,12 @@ struct StepGraph {
   std::unordered_map<std::string, std::int32_t> link_index;  // id -> index into links; kept by add_link()
   double launch_latency_s = 8e-6;  // a kernel starts so long after its launch on the host at the earliest
   double contention = 1.15;        // compute takes this factor longer while the communication stream is busy
+  Loader loader;                   // of every LoaderWait
 
   const StepProgram& program(int step) const {
     return step < static_cast<int>(warm_up.size()) ? warm_up[static_cast<std::size_t>(step)] : steady;
   }
+  bool loads_ahead(int step) const { return step > static_cast<int>(warm_up.size()); }
   int simulated_ranks() const;
   int real_ranks() const;
   int class_of(int simulated_rank) const;
@@ -113,6 +126,7 @@ class ProgramBuilder {
   void stream_wait(int meeting);
   void host_wait(int meeting);
   void host_sync();
+  void loader_wait(const std::string& label);
   // What an idle compute lane counts as while the host does the items that follow.
   void set_host_cause(Cause cause) { host_cause_ = cause; }
 

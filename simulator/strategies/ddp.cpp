@@ -10,6 +10,7 @@
 #include "simulator/steps/buckets.h"
 #include "simulator/strategies/input_copy.h"
 #include "simulator/strategies/iteration.h"
+#include "simulator/strategies/loader_wait.h"
 #include "simulator/strategies/strategies.h"
 
 namespace lockstep {
@@ -46,6 +47,7 @@ class DdpBuilder {
   }
 
   StepGraph build() {
+    set_loader(graph_, contexts_.front());
     if (options_.static_graph) graph_.warm_up.push_back(step(phases_.initial, Reduction::AfterBackward, false));
     if (phases_.is_rebuilt) {
       graph_.warm_up.push_back(step(phases_.initial, Reduction::Overlapped, false));
@@ -77,6 +79,7 @@ class DdpBuilder {
       const bool synchronises = last || !context().scenario.accumulate_no_sync;
       // Under no_sync the following forward broadcasts no buffers; the step before ended with a synchronising backward.
       const bool broadcasts = micro == 0 || !context().scenario.accumulate_no_sync;
+      add_loader_wait(program, context());
       add_input_copy(step, program);
       program.host(context().host.factor * context().ddp.wrapper, Cause::HostBound, "DDP forward");
       if (micro == 0 && rebuilds) add_rebuild(step, program);

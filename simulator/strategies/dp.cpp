@@ -13,6 +13,7 @@
 #include "simulator/collectives/ring.h"
 #include "simulator/strategies/input_copy.h"
 #include "simulator/strategies/iteration.h"
+#include "simulator/strategies/loader_wait.h"
 #include "simulator/strategies/strategies.h"
 
 namespace lockstep {
@@ -38,6 +39,7 @@ class DpBuilder {
     graph_.launch_latency_s = host_.launch_latency;
     graph_.contention = context_.ddp.phi;
     graph_.classes = {{0, 1, false}, {1, gpus_ - 1, context_.request.folded}};
+    set_loader(graph_, context_);
     step_.micro_steps = context_.request.micro_steps;
     step_.programs.resize(2);
     ProgramBuilder first(graph_, step_.programs[0]);
@@ -55,6 +57,7 @@ class DpBuilder {
 
  private:
   void add_round(int micro) {
+    if (context_.scenario.loader.active()) take_batch();
     if (context_.scenario.input.source == InputSource::Host) copy_batch();
     scatter_on_device();
     replicate();
@@ -96,6 +99,12 @@ class DpBuilder {
   }
 
   // --- the batch ---
+  // The one process takes it once; both programs do so at the same date.
+  void take_batch() {
+    host_meeting("next batch", Cause::HostBound);
+    for (auto* program : programs_) add_loader_wait(*program, context_);
+  }
+
   std::int64_t batch_bytes_of(std::int64_t gpus) const {
     return batch_bytes(context_.model, context_.request.per_gpu_batch * gpus, context_.scenario.input.dtype);
   }

@@ -3,6 +3,7 @@
 
 #include "simulator/strategies/input_copy.h"
 #include "simulator/strategies/iteration.h"
+#include "simulator/strategies/loader_wait.h"
 #include "simulator/strategies/strategies.h"
 
 namespace lockstep {
@@ -12,12 +13,14 @@ StepGraph build_single(const StepContext& context) {
   graph.launch_latency_s = context.host.launch_latency;
   graph.contention = context.ddp.phi;
   graph.classes = {{0, 1, false}};
+  set_loader(graph, context);
   graph.steady.micro_steps = context.request.micro_steps;
   graph.steady.programs.resize(1);
   ProgramBuilder program(graph, graph.steady.programs[0]);
   const RankView view;
   add_start(program, context, view);
   for (int micro = 0; micro < context.request.micro_steps; ++micro) {
+    add_loader_wait(program, context);
     if (auto copy = input_copy(graph, context)) {
       graph.steady.meetings.push_back(*std::move(copy));
       arrive_at_input_copy(program, static_cast<int>(graph.steady.meetings.size()) - 1, context);

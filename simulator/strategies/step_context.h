@@ -26,6 +26,7 @@ struct PointRequest {
   double host_factor = 0;    // 0: the scenario's, else the node's
   double host_scale = 1;     // on top of that, on every node
   double single_step_s = 0;  // sets DDP's expected wait for the slowest rank
+  double own_batch_s = 0;    // a micro-step of this point with its batch at hand; sets what a loader has of the CPU
   bool folded = true;        // identical ranks simulated once
   int node = 0;              // whose GPU and host the costs are of
 };

@@ -259,5 +259,46 @@ TEST(ScenarioReader, ACommaDecimalLocaleChangesNothing) {
   std::setlocale(LC_ALL, "C");
 }
 
+ReadScenario with_loader(const std::string& more) {
+  const auto read = read_scenario_with_origins(
+      "model: resnet18\nbatch: {per_gpu: 8}\ntopology: dgx-a100-80gb\ngpus: 2\n" + more, "x.yaml", {});
+  EXPECT_TRUE(read) << more;
+  return read.value_or(ReadScenario{});
+}
+
+TEST(ALoader, SaysWhereItsBatchIs) {
+  const Scenario plain = with_loader("loader: {workers_per_process: 8, sample_cost: 8ms}\n").scenario;
+  EXPECT_DOUBLE_EQ(*plain.loader.sample_cost_s, 8e-3);
+  EXPECT_EQ(plain.input.source, InputSource::Host);
+  EXPECT_EQ(plain.input.memory, HostMemory::Pageable);
+  EXPECT_FALSE(plain.input.touched);  // written by a worker
+  const Scenario pinned =
+      with_loader("loader: {sample_cost: 8ms, pin_memory: true}\ninput: {source: host, memory: pageable}\n").scenario;
+  EXPECT_EQ(pinned.input.memory, HostMemory::Pinned);
+  EXPECT_TRUE(pinned.input.touched);  // no workers
+  EXPECT_TRUE(
+      with_loader("loader: {workers_per_process: 1, sample_cost: 8ms}\ninput.touched: true\n").scenario.input.touched);
+  EXPECT_EQ(with_loader("loader: {workers_per_process: 8}\n").scenario.input.source, InputSource::Device);
+}
+
+TEST(ALoader, IsWrittenOutSoThatItReadsTheSame) {
+  const ReadScenario first = with_loader("loader: {workers_per_process: 8, sample_cost: 8ms, pin_memory: true}\n");
+  const auto again = read_scenario_with_origins(scenario_yaml(first), "again.yaml", {});
+  ASSERT_TRUE(again) << to_text(again.error().front());
+  EXPECT_EQ(scenario_yaml(again->scenario), scenario_yaml(first.scenario));
+}
+
+TEST(ALoader, NotesWhatHasNoEffect) {
+  EXPECT_THAT(
+      with_loader("loader: {workers_per_process: 8}\n").notes,
+      ElementsAre("`loader.workers_per_process` has no effect: `loader.sample_cost` is not given, so batches are "
+                  "always ready"));
+  EXPECT_THAT(
+      with_loader("loader: {sample_cost: 8ms, prefetch_factor: 4, in_order: false, drop_last: true}\n").notes,
+      ElementsAre("`loader.prefetch_factor` has no effect: without workers nothing is loaded ahead",
+                  "`loader.in_order` has no effect: samples cost the same, so batches are ready in order anyway",
+                  "`loader.drop_last` has no effect: `data.samples` is not given, so there are no epochs"));
+}
+
 }  // namespace
 }  // namespace lockstep

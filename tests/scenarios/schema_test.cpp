@@ -109,7 +109,8 @@ TEST(Schema, ShortFormsAndDottedKeysSatisfyIt) {
         "model: {name: vgg16, image: default}\ntopology: {node: x, override: {nic.rate: 100Gb/s}}\n",
         "model: bert-base\ntopology: {node: x, gpus_per_node: all}\nddp.bucket_cap: 25 MiB\n",
         "model: gpt2\ntopology: x\ntf32: {conv: true, matmul: auto}\nnoise: {jitter: {sigma: 0.05}}\n",
-        "model: gpt2\ntopology: x\nstrategy: ddp\ncalibrate: 12it/s\nhost: {factor: auto}\n"})
+        "model: gpt2\ntopology: x\nstrategy: ddp\ncalibrate: 12it/s\nhost: {factor: auto}\n",
+        "model: resnet18\ntopology: x\nloader: {workers_per_process: 4, sample_cost: 8ms}\nhost: {cores: 8}\n"})
     files += " " + as_json_file(start + text, "good-" + std::to_string(number++));
   EXPECT_EQ(validate(schemas()[0], files), 0);
 }
@@ -120,7 +121,7 @@ TEST(Schema, WrongScenariosBreakIt) {
   int number = 0;
   for (const char* text :
        {"", "gpus: [0]\n", "gpus: 8\nddp: {bucket_cap: 25}\n", "gpus: 8\nddp: {bukcet_cap: 25MiB}\n",
-        "gpus: 8\nstrategy: fsdp\n", "gpus: 8\nloader: {workers_per_process: 3}\n", "gpus: 8\nseed: 1.5\n",
+        "gpus: 8\nstrategy: fsdp\n", "gpus: 8\nloader: {workers_per_process: -1}\n", "gpus: 8\nseed: 1.5\n",
         "gpus: 8\nsoftware: {torch: 2.10}\n", "gpus: 8\nnoise: {jitter: 5us}\n", "gpus: 8\nprecision: fp8\n"})
     files += " " + as_json_file(start + text, "bad-" + std::to_string(number++));
   EXPECT_EQ(validate(schemas()[0], files, "--invert"), 0);

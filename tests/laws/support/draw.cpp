@@ -66,6 +66,18 @@ void draw_input(InputOptions& input) {
   input.dp_copy = flip("scatter on host") ? DpCopy::Scatter : DpCopy::Device0;
 }
 
+void draw_loader(TestPoint& point) {
+  Scenario& s = point.scenario;
+  s.input.source = InputSource::Host;
+  // Short batches: SimGrid's clock goes on from case to case, and loses digits.
+  const double batch_s = one_of<double>("one GPU's batch by one worker", {1e-5, 1e-3, 5e-3, 2e-2});
+  s.loader.sample_cost_s = batch_s / static_cast<double>(point.batch);
+  s.loader.workers_per_process = one_of<int>("workers", {0, 1, 3, 8, 40});
+  s.loader.prefetch_factor = one_of<int>("prefetch factor", {1, 2, 4});
+  s.loader.pin_memory = flip("loader pins");
+  s.input.memory = s.loader.pin_memory ? HostMemory::Pinned : HostMemory::Pageable;
+}
+
 }  // namespace
 
 TestPoint draw_point(const DrawOptions& options) {
@@ -91,6 +103,7 @@ TestPoint draw_point(const DrawOptions& options) {
   s.torch_version = one_of<std::string>("torch", {"1.9", "1.13", "2.3", "2.11"});
   s.host_factor = one_of<double>("host factor", {0.3, 0.8, 1.3});
   s.noise.none = flip("no expected wait");
+  if (options.loader) draw_loader(point);
   point.load();
   if (!s.noise.none) expect_stragglers(point);
   RC_TAG(std::string(name_of(point.strategy)));

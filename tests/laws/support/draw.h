@@ -14,6 +14,7 @@ struct DrawOptions {
   bool several_nodes = true;
   bool host_input = true;
   bool accumulation = true;
+  bool loader = false;
 };
 
 // Call inside a property. The point is loaded.

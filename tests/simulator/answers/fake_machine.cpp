@@ -49,6 +49,7 @@ Expected<Run> FakeMachine::run(const PointInputs& in, const PointOptions& option
   add(run, Cause::HostBound, 4e-3 * s.host_factor.value_or(0.8) * in.host_scale / 0.8);
   if (s.input.source == InputSource::Host)
     add(run, Cause::CopyToDevice, s.input.memory == HostMemory::Pinned ? 5e-3 : 20e-3);
+  if (s.loader.active()) add(run, Cause::Input, 80e-3 / std::max(1, s.loader.workers_per_process));
   const double share = nvlink_share(*in.topology);
   if (in.gpus > 1 && in.strategy == Strategy::Dp) add(run, Cause::GradientReduce, 60e-3 * share);
   if (in.gpus > 1 && in.strategy == Strategy::Ddp) {

@@ -65,6 +65,18 @@ TEST(Levers, pinned_memory_is_offered_where_the_batch_comes_from_pageable) {
   EXPECT_THAT(levers_for("", Strategy::Ddp, 8).sets(), Not(Contains("input.memory=pinned")));
 }
 
+TEST(Levers, more_workers_are_offered_to_a_step_that_waits_for_its_loader) {
+  const Found found = levers_for("loader: {workers_per_process: 2, sample_cost: 2ms}\n", Strategy::Ddp, 8);
+  EXPECT_THAT(found.sets(), Contains("loader.workers_per_process=4"));
+  EXPECT_THAT(found.sets(), Contains("loader.pin_memory=true"));
+  EXPECT_THAT(found.sets(), Not(Contains("input.memory=pinned")));
+  EXPECT_THAT(levers_for("loader: {sample_cost: 2ms}\n", Strategy::Ddp, 8).sets(),
+              Contains("loader.workers_per_process=4"));
+  for (const std::string& set :
+       levers_for("loader: {workers_per_process: 100, sample_cost: 2ms}\n", Strategy::Ddp, 8).sets())
+    EXPECT_EQ(set.find("workers"), std::string::npos) << set;  // 0.8 ms of 155
+}
+
 TEST(Levers, gains_below_one_per_cent_stay_away) {
   const Found found = levers_for("batch: {per_gpu: 70}\n", Strategy::Single, 1);
   // Twice the batch: 144 ms for twice the samples, +2.8 %. Nothing else helps one GPU.

@@ -110,6 +110,26 @@ TEST(Points, epochs_round_steps_up_and_add_startup_and_validation) {
   EXPECT_DOUBLE_EQ(*run.total_time_s, 7 + 10 * (2 * 0.134 + 2 * (0.030 + 0.3 * 0.004)));
 }
 
+TEST(Points, dropping_the_last_step_rounds_them_down) {
+  Fixture f("data: {samples: 1000}\nloader: {drop_last: true}\n");
+  EXPECT_DOUBLE_EQ(*f.run(Strategy::Ddp, 8).epoch_time_s, 0.134);
+  Fixture few("data: {samples: 700}\nloader: {drop_last: true}\n");
+  EXPECT_FALSE(few.run(Strategy::Ddp, 8).epoch_time_s);
+  EXPECT_EQ(few.run(Strategy::Ddp, 8).notes.size(), 1U);
+}
+
+TEST(Points, a_validation_step_takes_its_batch_from_the_loader) {
+  Fixture f("data: {samples: 800, validation_samples: 1600}\nloader: {workers_per_process: 2, sample_cost: 2ms}\n");
+  const auto slow = f.run(Strategy::Ddp, 8);  // 100 samples in 100 ms; forward and copy take 51.2
+  EXPECT_NEAR(*slow.total_time_s, *slow.epoch_time_s + 2 * 0.1, 1e-12);
+  Fixture g("data: {samples: 800, validation_samples: 1600}\nloader: {workers_per_process: 8, sample_cost: 2ms}\n");
+  const auto quick = g.run(Strategy::Ddp, 8);
+  EXPECT_NEAR(*quick.total_time_s, *quick.epoch_time_s + 2 * 0.0512, 1e-12);
+  Fixture h("data: {samples: 800, validation_samples: 1600}\nloader: {sample_cost: 2ms}\n");
+  const auto alone = h.run(Strategy::Ddp, 8);
+  EXPECT_NEAR(*alone.total_time_s, *alone.epoch_time_s + 2 * (0.2 + 0.0512), 1e-12);
+}
+
 TEST(Points, without_data_there_is_no_epoch) {
   Fixture f;
   EXPECT_FALSE(f.run(Strategy::Ddp, 8).epoch_time_s);

@@ -67,6 +67,33 @@ const Sentence* find(const Result& result, const std::string& id, const std::str
   return nullptr;
 }
 
+TEST(Sentences, a_loader_that_limits_is_named_with_what_it_makes_and_what_limits_it) {
+  const std::map<Cause, double> parts = {{Cause::Forward, 0.04}, {Cause::Backward, 0.05}, {Cause::Input, 0.11}};
+  const auto about = [&](const std::vector<std::string>& sets) {
+    auto single = run_with(Strategy::Single, 1, parts);
+    auto ddp = run_with(Strategy::Ddp, 8, parts);
+    return sentences_about({single, ddp}, sets);
+  };
+  const Result by_workers = about({"loader.sample_cost=2ms", "loader.workers_per_process=1"});
+  const Sentence* bound = find(by_workers, "loader_bound", "ddp");
+  ASSERT_NE(bound, nullptr);
+  EXPECT_EQ(bound->text,
+            "The data loader limits DDP: the GPU waits for it during 55 % of the step. The one worker of each process "
+            "can make 500 images/s, of 1110 that the process could use.");
+  EXPECT_EQ(find(by_workers, "loader_cores"), nullptr);
+  EXPECT_EQ(find(by_workers, "small_loss"), nullptr);  // not less than 1 %, although one GPU waits as long
+  EXPECT_EQ(by_workers.answer.largest_loss, "input");
+  const Result by_cores = about({"loader.sample_cost=20ms", "loader.workers_per_process=40"});
+  ASSERT_NE(find(by_cores, "loader_cores"), nullptr);
+  EXPECT_NE(find(by_cores, "loader_cores")->text.find("8 processes of a node share its 128 cores"), std::string::npos);
+  const Result by_pinning = about({"loader.sample_cost=1us", "loader.workers_per_process=4", "loader.pin_memory=true"});
+  EXPECT_NE(find(by_pinning, "loader_pin"), nullptr);
+  const Result in_process = about({"loader.sample_cost=1ms"});
+  ASSERT_NE(find(in_process, "loader_in_process", "ddp"), nullptr);
+  EXPECT_EQ(find(in_process, "loader_in_process", "ddp")->values.at("host_s"), "0.1");
+  EXPECT_EQ(find(about({}), "loader_bound"), nullptr);  // without a loader
+}
+
 TEST(Sentences, their_numbers_are_those_of_the_runs) {
   const Result result = answer_to("");
   for (const lockstep::Run& run : result.runs) {

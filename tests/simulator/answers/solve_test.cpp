@@ -71,6 +71,77 @@ TEST(Solve, says_that_no_value_can_with_the_floor_and_its_cause) {
   EXPECT_EQ(other->floor_cause, "exposed_communication");
 }
 
+// Small images and a loader that four processes share on 14 cores; without contention, in this process.
+const char* const kShared =
+    "model: resnet18\nbatch: {per_gpu: 128}\ntopology: titan-rtx-4gpu\ngpus: [1, 4]\nstrategy: ddp\n"
+    "loader: {workers_per_process: 8, sample_cost: 8ms}\n";
+
+std::vector<double> swept_efficiencies(const Inputs& inputs) {
+  Points points(inputs, Method::Estimate, {});
+  std::vector<double> efficiencies;
+  for (int gpus = 1; gpus <= 4; ++gpus) {
+    const auto run = points.run(Strategy::Ddp, gpus);
+    EXPECT_TRUE(run);
+    efficiencies.push_back(run ? run->efficiency : 0);
+  }
+  return efficiencies;
+}
+
+TEST(Solve, finds_as_many_gpus_as_a_loader_can_feed_as_a_sweep_does) {
+  const auto inputs = load_inputs({kShared, "shared.yaml", {}});
+  ASSERT_TRUE(inputs) << to_text(inputs.error().front());
+  const auto swept = swept_efficiencies(*inputs);
+  EXPECT_GT(swept.front(), 0.9);
+  EXPECT_LT(swept.back(), 0.5);
+  SolveOptions options;
+  options.method = Method::Estimate;
+  for (const char* wanted : {"efficiency=90%", "efficiency=70%", "efficiency=50%"}) {
+    const auto solution = solve(*inputs, "gpus", given(wanted), options);
+    ASSERT_TRUE(solution) << to_text(solution.error().front());
+    ASSERT_TRUE(solution->low) << wanted;
+    EXPECT_FALSE(solution->rises_to_goal);
+    const auto most = static_cast<std::size_t>(*solution->low);
+    EXPECT_GE(swept[most - 1], given(wanted).value) << wanted;
+    EXPECT_LT(swept[most], given(wanted).value) << wanted;
+  }
+}
+
+TEST(Solve, finds_the_workers_and_the_cores_that_a_loader_needs) {
+  SolveOptions options;
+  options.method = Method::Estimate;
+  for (const std::string key : {"loader.workers_per_process", "host.cores", "loader.sample_cost.mean"}) {
+    const std::string set = key == "loader.workers_per_process" ? "host.cores=200" : "loader.workers_per_process=40";
+    const auto inputs = load_inputs({kShared, "shared.yaml", {set, "gpus=4", "loader.sample_cost=16ms"}});
+    ASSERT_TRUE(inputs) << to_text(inputs.error().front());
+    const auto solution = solve(*inputs, key, given("throughput=1990img/s"), options);
+    ASSERT_TRUE(solution) << to_text(solution.error().front());
+    ASSERT_TRUE(solution->low) << key;
+    EXPECT_EQ(solution->rises_to_goal, key != "loader.sample_cost.mean");
+    // 1990 images of 16 ms each second are 32 cores at work, for four processes; launching takes some more cores.
+    const bool workers = key == "loader.workers_per_process", cores = key == "host.cores";
+    EXPECT_GE(*solution->high, workers ? 8 : cores ? 32 : 0.0056);
+    EXPECT_LE(*solution->high, workers ? 8 : cores ? 36 : 14.0 / 1990);
+  }
+}
+
+TEST(Solve, counts_efficiency_against_a_gpu_that_is_fed) {
+  SolveOptions options;
+  options.method = Method::Estimate;
+  // 125 images/s for each worker, 750 for six of them; a GPU that is fed takes about 800.
+  const auto starved = load_inputs({kShared, "shared.yaml", {"loader.workers_per_process=1", "host.cores=200"}});
+  ASSERT_TRUE(starved) << to_text(starved.error().front());
+  const auto gpus = solve(*starved, "gpus", given("efficiency=90%"), options);
+  ASSERT_TRUE(gpus) << to_text(gpus.error().front());
+  EXPECT_FALSE(gpus->low);
+  EXPECT_EQ(gpus->floor_cause, "input");
+  ASSERT_TRUE(gpus->baseline);
+  const auto workers = solve(*starved, "loader.workers_per_process", given("efficiency=90%"), options);
+  ASSERT_TRUE(workers);
+  ASSERT_TRUE(workers->low);
+  EXPECT_EQ(*workers->high, 6);
+  EXPECT_TRUE(workers->monotonic);
+}
+
 TEST(Solve, says_that_every_value_does) {
   const auto none = on_fake("", "data.epochs", "step_time=100s");
   ASSERT_TRUE(none);

@@ -58,5 +58,12 @@ TEST(PrintedLevers, reproduce_under_strong_scaling) {
       1);
 }
 
+TEST(PrintedLevers, reproduce_for_a_loader_without_cores) {
+  expect_levers_reproduce(
+      "model: resnet18\nbatch: {per_gpu: 64}\ntopology: titan-rtx-4gpu\ngpus: 4\nstrategy: [dp, ddp]\n"
+      "input: {source: host, memory: pageable}\nloader: {workers_per_process: 2, sample_cost: 8ms}\n",
+      "dp", 4, 2);
+}
+
 }  // namespace
 }  // namespace lockstep

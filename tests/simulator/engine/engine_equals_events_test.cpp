@@ -50,6 +50,11 @@ TEST(EngineEqualsOneEventPerOp, WithContendedCopiesHostMeetingsAndJitter) {
   for (std::uint64_t seed = 1000; seed < 1200; ++seed) compare(seed, {4, true, true, false}, {0.1, false, seed});
 }
 
+TEST(EngineEqualsOneEventPerOp, WithDataLoaders) {
+  for (std::uint64_t seed = 3000; seed < 3200; ++seed)
+    compare(seed, {4, seed % 2 == 0, seed % 3 != 0, seed % 10 == 0, true}, {0.1, false, seed});
+}
+
 TEST(EngineEqualsOneEventPerOp, WhenTheLaunchQueueIsFull) {
   for (std::uint64_t seed = 2000; seed < 2040; ++seed) compare(seed, {3, true, true, true}, {0.05, false, seed});
 }

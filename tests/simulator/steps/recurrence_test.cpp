@@ -17,11 +17,13 @@ struct Kernel {
 
 struct Recorder {
   std::vector<Kernel> kernels;
-  std::vector<std::pair<double, double>> waits;
+  std::vector<std::pair<double, double>> waits, loads;
   void kernel(const Item&, double, double host_until, double, double start, double end, double) {
     kernels.push_back({host_until / kUs, start / kUs, end / kUs});
   }
-  void host(const Item&, double, double) {}
+  void host(const Item& item, double from, double until) {
+    if (item.kind == ItemKind::LoaderWait) loads.emplace_back(from / kUs, until / kUs);
+  }
   void stream_waits(const Item&, double from, double until) { waits.emplace_back(from / kUs, until / kUs); }
 };
 
@@ -55,6 +57,23 @@ class OneRank : public ::testing::Test {
   Stop go(std::int64_t launch_limit = std::numeric_limits<std::int64_t>::max()) {
     return walk(graph, 0, cursor, window, queue, environment, recorder, launch_limit);
   }
+  // Steps of one batch and `host_us` of work each; when each batch was asked for and taken.
+  void load(double period_us, int depth, const std::vector<double>& host_us) {
+    graph.loader = {period_us * kUs, depth};
+    program.loader_wait("batch");
+    program.host(1, Cause::HostBound, "work");
+    for (const double us : host_us) {
+      graph.steady.programs[0].back().host_s = us * kUs;
+      go();
+      next_step(cursor);
+    }
+  }
+  void expect_taken(const std::vector<double>& expected) {
+    ASSERT_EQ(recorder.loads.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(recorder.loads[i].second, expected[i], 1e-9) << "batch " << i;
+  }
+
   void expect_kernels(const std::vector<Kernel>& expected) {
     ASSERT_EQ(recorder.kernels.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -203,6 +222,43 @@ TEST_F(OneRank, BlocksItsHostWhenTheLaunchQueueIsFull) {
   EXPECT_NEAR(kernels[1017].host_until, 1610, 1e-6);     // looked at at every 8th launch only
   EXPECT_NEAR(kernels[1024].host_until, 2409, 1e-6);     // start of launch 24
   EXPECT_NEAR(kernels[1999].end, 9 + 100 * 2000, 1e-6);  // the stream never starves
+}
+
+TEST_F(OneRank, NeverWaitsForALoaderThatIsFaster) {
+  load(90, 2, {100, 100, 100, 100, 100});
+  expect_taken({0, 100, 200, 300, 400});
+  for (const auto& [asked, taken] : recorder.loads) EXPECT_EQ(asked, taken);
+}
+
+TEST_F(OneRank, TakesThePeriodOfALoaderThatIsSlower) {
+  load(130, 4, {100, 100, 100, 100, 100, 100});
+  expect_taken({0, 130, 260, 390, 520, 650});
+  EXPECT_NEAR(recorder.loads[3].first, 360, 1e-9);  // asked for, 30 us before it is there
+}
+
+TEST_F(OneRank, LivesOnBatchesLoadedAheadAfterASlowStep) {
+  // In the slow third step, 200 to 600, four batches get ready (270, 360, 450, 540). Faster steps use them up.
+  load(90, 4, {100, 100, 400, 10, 10, 10, 10, 10, 10});
+  expect_taken({0, 100, 200, 600, 610, 620, 630, 690, 780});
+}
+
+TEST_F(OneRank, LoadsNoMoreAheadThanTheDepth) {
+  load(90, 1, {100, 100, 400, 10, 10, 10});
+  expect_taken({0, 100, 200, 600, 690, 780});
+}
+
+TEST_F(OneRank, KeepsNothingThatWasLoadedAheadInTheFirstSteadyStep) {
+  load(90, 4, {400, 10, 10, 10});
+  expect_taken({0, 400, 410, 420});  // 90 is taken at 400, and 180 and 270 wait
+  recorder.loads.clear();
+  cursor = {};
+  graph.warm_up = {graph.steady};
+  for (const double us : {400.0, 10.0, 10.0, 10.0}) {
+    for (auto* step : {&graph.warm_up[0], &graph.steady}) step->programs[0].back().host_s = us * kUs;
+    go();
+    next_step(cursor);
+  }
+  expect_taken({0, 400, 490, 580});
 }
 
 TEST(AStretchedKernel, IsPricedPieceByPiece) {

@@ -37,6 +37,11 @@ struct OracleRank {
   bool blocked_on_drain = false;
   std::pair<int, int> blocked_on_meeting{-1, -1};
   bool host_done = false;
+  // the loader of its process: a maker of one batch after the other, as long as there is room
+  int batches = 1;  // ready
+  bool making = false;
+  std::uint64_t maker_version = 0;
+  bool blocked_on_batch = false;
   // compute stream
   std::deque<StreamEntry> stream;
   bool busy = false;  // a kernel runs, or a held arrival
@@ -92,7 +97,10 @@ class Oracle final : public NetworkListener {
   void on_wakeup() override {
     if (!started_) {
       started_ = true;
-      for (auto& rank : ranks_) at(0, [this, &rank] { host_next(rank); });
+      for (auto& rank : ranks_) {
+        at(0, [this, &rank] { make_batch(rank); });
+        at(0, [this, &rank] { host_next(rank); });
+      }
     }
     work_off();
   }
@@ -179,9 +187,48 @@ class Oracle final : public NetworkListener {
           return;
         }
         break;
+      case ItemKind::LoaderWait:
+        if (!graph_.loads_ahead(rank.step) && (rank.busy || !rank.stream.empty())) {
+          rank.blocked_on_drain = true;
+          return;
+        }
+        load(rank);
+        return;
       case ItemKind::HostWork:
         break;
     }
+    ++rank.item;
+    host_next(rank);
+  }
+
+  // --- loader ---
+  void make_batch(OracleRank& rank) {
+    if (rank.making || rank.batches >= graph_.loader.depth || graph_.loader.period_s <= 0) return;
+    rank.making = true;
+    const auto version = ++rank.maker_version;
+    at(network_.now() + graph_.loader.period_s, [this, &rank, version] {
+      if (version == rank.maker_version) batch_made(rank);
+    });
+  }
+  void batch_made(OracleRank& rank) {
+    rank.making = false;
+    ++rank.batches;
+    if (rank.blocked_on_batch)
+      load(rank);
+    else
+      make_batch(rank);
+  }
+  // Up to the first steady step a loader keeps nothing that it made ahead.
+  void load(OracleRank& rank) {
+    rank.blocked_on_batch = rank.batches == 0;
+    if (rank.blocked_on_batch) return;  // batch_made() comes back here
+    --rank.batches;
+    if (!graph_.loads_ahead(rank.step)) {
+      rank.batches = 0;
+      rank.making = false;
+      ++rank.maker_version;
+    }
+    make_batch(rank);
     ++rank.item;
     host_next(rank);
   }
@@ -203,6 +250,11 @@ class Oracle final : public NetworkListener {
     }
     if (rank.blocked_on_drain && !rank.busy && rank.stream.empty()) {
       rank.blocked_on_drain = false;
+      const auto& items = graph_.program(rank.step).programs[static_cast<std::size_t>(rank.rank_class)];
+      if (items[rank.item].kind == ItemKind::LoaderWait) {
+        load(rank);
+        return;
+      }
       ++rank.item;
       host_next(rank);
     }

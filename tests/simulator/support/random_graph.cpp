@@ -22,6 +22,7 @@ class Generator {
     graph_.contention = 1 + 0.5 * unit();
     for (int l = 0; l < 4; ++l)
       graph_.links.push_back({"link" + std::to_string(l), LinkClass::Pcie, 1e9 * (1 + 9 * unit())});
+    if (options_.loader) graph_.loader = {log_time(5e-5, 5e-3), pick(1, 5)};
     for (int w = pick(0, 2); w > 0; --w) graph_.warm_up.push_back(program());
     graph_.steady = program();
     return graph_;
@@ -72,6 +73,7 @@ class Generator {
         if (unit() < 0.9) kernels(builder);
         if (unit() < 0.2) builder.host(log_time(1e-6, 1e-3), Cause::HostBound, "");
         if (unit() < 0.1) builder.host_sync();
+        if (options_.loader && unit() < 0.3) builder.loader_wait("");
       }
       const double what = unit();
       if (what < 0.45) {

@@ -11,6 +11,7 @@ struct RandomGraphOptions {
   bool copies = true;  // own, contended copies
   bool host_meetings = true;
   bool long_programs = false;  // more launches than the queue holds
+  bool loader = false;         // processes that take batches, too fast and too slow loaders
 };
 
 StepGraph random_graph(std::uint64_t seed, const RandomGraphOptions& options);
