@@ -51,6 +51,13 @@ if(NOT LIBTORCH_torch_cpu OR NOT LIBTORCH_c10)
   set(LOCKSTEP_TORCH_MISSING "${_root} has the headers of LibTorch but not its libraries")
   return()
 endif()
+# std::string in a mangled name is Ss with the C++ ABI of before GCC 5, which the wheels of PyPI had up to 2.6.
+file(STRINGS "${LIBTORCH_c10}" _old_abi REGEX "torchCheckFailEPKcS2_jRKSs" LIMIT_COUNT 1)
+if(_old_abi)
+  set(LOCKSTEP_TORCH_MISSING "LibTorch ${LIBTORCH_VERSION} in ${_root} has the C++ ABI of before GCC 5 and links with nothing \
+of this system: take the `cxx11-abi` build, or a wheel of 2.7 or newer")
+  return()
+endif()
 
 add_library(lockstep_torch INTERFACE IMPORTED GLOBAL)
 target_include_directories(lockstep_torch SYSTEM INTERFACE

@@ -8,6 +8,7 @@
 #include <limits>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <tuple>
 #include <utility>
 
 #include "hwrunner/trainers/torch_compat.h"
@@ -132,15 +133,20 @@ void Ddp::make_reducer(const TrainerOptions& options) {
       dynamic ? std::vector<std::size_t>{first_cap(options_), cap(options_)}
               : std::vector<std::size_t>{static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())};
   const std::vector<bool> sparse(parameters_.size(), false);
-  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters_, limits, sparse));
-  std::reverse(buckets.begin(), buckets.end());
-  std::unordered_map<std::size_t, std::string> names;
+  ReducerArguments a;
+  std::tie(a.buckets, a.limits) = c10d::compute_bucket_assignment_by_size(parameters_, limits, sparse);
+  std::reverse(a.buckets.begin(), a.buckets.end());  // last layers first
+  std::reverse(a.limits.begin(), a.limits.end());
+  a.parameters = parameters_;
+  a.group = group_;
+  a.cap = static_cast<std::int64_t>(cap(options_));
+  a.first_cap = static_cast<std::int64_t>(first_cap(options_));
+  a.find_unused = options_.find_unused_parameters;
+  a.bucket_views = options_.gradient_as_bucket_view;
   std::size_t index = 0;
   for (const Parameter& p : module_.model().parameters)
-    if (at::isFloatingType(torch_type(p.dtype))) names[index++] = p.name;
-  reducer_ = lockstep::make_reducer(parameters_, buckets, group_, sparse, static_cast<std::int64_t>(cap(options_)),
-                                    options_.find_unused_parameters, options_.gradient_as_bucket_view, names,
-                                    static_cast<std::int64_t>(first_cap(options_)));
+    if (at::isFloatingType(torch_type(p.dtype))) a.names[index++] = p.name;
+  reducer_ = lockstep::make_reducer(a);
   logger_ = std::make_shared<c10d::Logger>(reducer_);
   logger_->set_construction_data_and_log(module_.model().name, {}, -1, options_.broadcast_buffers, false,
                                          options_.static_graph);
