@@ -68,10 +68,6 @@ int refuse_later(const std::string& command, Form form, Output& output) {
   error.file = "command line";
   error.found = command;
   error.message = fmt::format("`lockstep {}` comes with a later version", command);
-  if (command == "measure") {
-    error.message +=
-        "; one rank of it is `lockstep-hwrunner --worker`, built where LibTorch is (`./lockstep.sh libtorch`)";
-  }
   if (form != Form::Text) return report_errors({error}, form, output);
   output.err << error.message << '\n';
   return kWrongInput;
