@@ -20,7 +20,8 @@ constexpr const char* kUsage =
 
 Ranks find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them.
   --set KEY=VALUE        changes the scenario (repeatable)
-  --strategy NAME        single or ddp; otherwise ddp when there are several ranks
+  --strategy NAME        single, dp or ddp; otherwise ddp when there are several ranks
+  --replicas N           of dp, the stand-in for DataParallel: threads of this process (1)
   --batch N              samples of one micro-step of this rank; otherwise the scenario's
   --warm-up N, --steps N steps before those that count (5), and those (30)
   --repeat N             a number that comes back in each line
@@ -57,7 +58,7 @@ int main(int argc, char** argv) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   if (first == "--worker") leave(worker({arguments.begin() + 1, arguments.end()}));
   if (first == "--about") {
-    fmt::print(R"({{"lockstep_version":"{}","libtorch":"{}","backends":["gloo"],"strategies":["single","ddp"]}})"
+    fmt::print(R"({{"lockstep_version":"{}","libtorch":"{}","backends":["gloo"],"strategies":["single","dp","ddp"]}})"
                "\n",
                lockstep::lockstep_version(), lockstep::libtorch_version());
     return 0;

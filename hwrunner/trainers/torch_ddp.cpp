@@ -4,7 +4,6 @@
 #include <torch/csrc/autograd/engine.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
@@ -80,10 +79,6 @@ std::size_t cap(const DdpOptions& options) {
 }
 
 }  // namespace
-
-double monotonic_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void BucketLog::clear() {
   const std::lock_guard lock(mutex_);

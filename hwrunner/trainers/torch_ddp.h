@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hwrunner/modules/torch_module.h"
+#include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/trainer.h"
 
 namespace c10d {
@@ -16,9 +17,6 @@ class Reducer;
 }  // namespace c10d
 
 namespace lockstep {
-
-// Seconds of the monotonic clock.
-double monotonic_s();
 
 // What the instrumenting hook writes down; Gloo's threads write too.
 class BucketLog {

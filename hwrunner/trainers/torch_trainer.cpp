@@ -7,24 +7,14 @@
 
 #include "hwrunner/modules/torch_error.h"
 #include "hwrunner/modules/torch_module.h"
+#include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/torch_ddp.h"
+#include "hwrunner/trainers/torch_dp.h"
 #include "hwrunner/trainers/torch_optimizer.h"
 #include "hwrunner/trainers/trainer.h"
 
 namespace lockstep {
 namespace {
-
-// Adds the seconds since its last lap to a sum.
-class Laps {
- public:
-  Laps() : last_(monotonic_s()) {}
-  double last() const { return last_; }
-  void add_to(double& sum) { add_to(sum, monotonic_s()); }
-  void add_to(double& sum, double now) { sum += now - std::exchange(last_, now); }
-
- private:
-  double last_;
-};
 
 class TorchTrainer : public Trainer {
  public:
@@ -36,12 +26,14 @@ class TorchTrainer : public Trainer {
     module_->train(!options.evaluation_mode);
     at::manual_seed(options.seed + static_cast<std::uint64_t>(options.group.rank));  // of dropouts
     const std::int64_t world = options.strategy == Strategy::Ddp ? options.group.world : 1;
+    const std::int64_t samples = options.batch * (options.strategy == Strategy::Dp ? options.replicas : 1);
     for (int m = 0; m < options.micro_steps; ++m) {
-      const std::int64_t first = (m * world + options.group.rank) * options.batch;
-      batches_.push_back(synthetic_batch(*model, options.seed, first, options.batch));
+      const std::int64_t first = (m * world + options.group.rank) * samples;
+      batches_.push_back(synthetic_batch(*model, options.seed, first, samples));
     }
     optimizer_.emplace(options, module_->parameters_in_order());
     if (options.strategy == Strategy::Ddp) ddp_ = std::make_unique<Ddp>(*module_, options);
+    if (options.strategy == Strategy::Dp) dp_.emplace(module_, options.replicas);
   }
 
   Expected<MeasuredStep> step() override {
@@ -91,6 +83,7 @@ class TorchTrainer : public Trainer {
   }
 
   at::Tensor micro_step(const Batch& batch, bool sync, Laps& laps, MeasuredStep& step) {
+    if (dp_) return dp_->micro_step(batch, options_.micro_steps, laps, step);
     if (ddp_) {
       ddp_->before_forward(sync);
       laps.add_to(step.prepare_s);
@@ -120,6 +113,7 @@ class TorchTrainer : public Trainer {
   std::vector<Batch> batches_;
   std::optional<TorchOptimizer> optimizer_;
   std::unique_ptr<Ddp> ddp_;
+  std::optional<DpStandIn> dp_;
 };
 
 }  // namespace
@@ -139,15 +133,6 @@ const char* name_of(CommHook hook) {
 }
 
 Expected<std::unique_ptr<Trainer>> make_trainer(std::shared_ptr<const Model> model, const TrainerOptions& options) {
-  if (options.strategy == Strategy::Dp) {
-    Error error;
-    error.kind = ErrorKind::NotSupported;
-    error.key = "strategy";
-    error.found = "dp";
-    error.allowed = "single, ddp";
-    error.message = "the hardware runner does not run DataParallel yet";
-    return tl::make_unexpected(Errors{error});
-  }
   Expected<std::vector<OpPlan>> plans = plan_ops(*model);
   if (!plans) return tl::make_unexpected(plans.error());
   return guarded("the trainer could not start", [&]() -> Expected<std::unique_ptr<Trainer>> {

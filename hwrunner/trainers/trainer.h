@@ -1,6 +1,6 @@
-// One rank that trains: no wrapper, or PyTorch's own DistributedDataParallel machinery (c10d::Reducer over Gloo on
-// CPUs). Made by every rank with its own `group.rank`; all ranks take their steps together. Plain C++; times in seconds
-// of this host's monotonic clock.
+// One rank that trains: no wrapper, PyTorch's own DistributedDataParallel machinery (c10d::Reducer over Gloo on CPUs),
+// or a stand-in for DataParallel with replicas on threads. Made by every rank with its own `group.rank`; all ranks take
+// their steps together. Plain C++; times in seconds of this host's monotonic clock.
 //
 // A step is one optimizer step: gradients are cleared, then `micro_steps` times forward and backward, then the
 // optimizer. The data are synthetic and lie ready; micro-step m of rank r sees samples (m x world + r) x batch, ... of
@@ -36,8 +36,9 @@ struct GroupOptions {
 };
 
 struct TrainerOptions {
-  Strategy strategy = Strategy::Single;  // Single or Ddp
-  std::int64_t batch = 1;                // samples of one micro-step of this rank
+  Strategy strategy = Strategy::Single;
+  int replicas = 1;        // Dp: threads of this process, each with its part of the batch
+  std::int64_t batch = 1;  // samples of one micro-step of this rank, or of each replica
   int micro_steps = 1;
   bool no_sync = true;  // gradients of all micro-steps but the last stay local
   DdpOptions ddp;
@@ -66,6 +67,7 @@ struct MeasuredStep {
   double total_s = 0;
   double prepare_s = 0;  // clearing gradients; under DDP also the rebuilding of buckets
   double buffer_broadcast_s = 0, forward_s = 0, backward_s = 0;
+  double scatter_s = 0, replicate_s = 0, gather_s = 0, gradient_reduce_s = 0;  // Dp
   double exposed_communication_s = 0;  // from the end of the backward pass until the last gradient is back
   double optimizer_s = 0;
   double loss = 0;                      // of the last micro-step
@@ -91,7 +93,7 @@ class Trainer {
 };
 
 // DDP: meets the other ranks, checks that all have the same parameters, and sends rank 0's. Errors: NotSupported (a
-// strategy or a model that this cannot run), RunFailed with the rank that did not come.
+// model that this cannot run), RunFailed with the rank that did not come.
 Expected<std::unique_ptr<Trainer>> make_trainer(std::shared_ptr<const Model> model, const TrainerOptions& options);
 
 // Call first in main: lets TORCH_CPP_LOG_LEVEL silence LibTorch's pages of warnings about lost connections.

@@ -58,11 +58,12 @@ Expected<std::int64_t> batch_of(const Scenario& scenario, const WorkerOptions& o
 Expected<TrainerOptions> trainer_options(const Scenario& scenario, const WorkerOptions& options) {
   TrainerOptions t = options.trainer;
   t.strategy = options.strategy.value_or(t.group.world > 1 ? Strategy::Ddp : Strategy::Single);
-  if (t.strategy == Strategy::Single && t.group.world > 1) {
+  if (t.strategy != Strategy::Ddp && t.group.world > 1) {
     return tl::make_unexpected(
         Errors{not_supported("--strategy", "single", "ddp", "without a wrapper ranks know nothing of each other")});
   }
-  const Expected<std::int64_t> batch = batch_of(scenario, options, t.group.world);
+  const Expected<std::int64_t> batch =
+      batch_of(scenario, options, t.strategy == Strategy::Dp ? t.replicas : t.group.world);
   if (!batch) return tl::make_unexpected(batch.error());
   t.batch = *batch;
   t.micro_steps = scenario.accumulate_steps;
@@ -89,7 +90,8 @@ class Lines {
     line["host"] = host.data();
     line["pid"] = getpid();
     line["strategy"] = name_of(options_.strategy);
-    line["implementation"] = options_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
+    line["implementation"] = implementation();
+    if (options_.strategy == Strategy::Dp) line["replicas"] = options_.replicas;
     line["backend"] = "gloo";
     line["libtorch"] = libtorch_version();
     line["model"] = model.name;
@@ -116,6 +118,12 @@ class Lines {
                            {"optimizer", s.optimizer_s},
                            {"buffer_broadcast", s.buffer_broadcast_s},
                            {"other", s.prepare_s}};
+    if (options_.strategy == Strategy::Dp) {
+      line["breakdown_s"]["scatter"] = s.scatter_s;
+      line["breakdown_s"]["replicate"] = s.replicate_s;
+      line["breakdown_s"]["gather"] = s.gather_s;
+      line["breakdown_s"]["gradient_reduce"] = s.gradient_reduce_s;
+    }
     line["loss"] = s.loss;
     for (const MeasuredBucket& b : s.buckets) {
       line["buckets"].push_back({{"index", b.index},
@@ -142,6 +150,11 @@ class Lines {
   }
 
  private:
+  const char* implementation() const {
+    if (options_.strategy == Strategy::Dp) return "cpu stand-in";
+    return options_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
+  }
+
   Json begin(const char* type) const { return {{"type", type}, {"rank", options_.group.rank}, {"repeat", repeat_}}; }
   void write(const Json& line) { out_ << line.dump() << '\n' << std::flush; }
 

@@ -56,7 +56,7 @@ bool read_hook(const std::string& text, WorkerOptions& options) {
 }
 
 bool read_strategy(const std::string& text, WorkerOptions& options) {
-  for (const Strategy strategy : {Strategy::Single, Strategy::Ddp})
+  for (const Strategy strategy : {Strategy::Single, Strategy::Dp, Strategy::Ddp})
     if (text == name_of(strategy)) options.strategy = strategy;
   return options.strategy && text == name_of(*options.strategy);
 }
@@ -75,7 +75,7 @@ const std::vector<Option>& options_with_values() {
          o.sets.push_back(text);
          return true;
        }},
-      {"--strategy", "single, ddp", read_strategy},
+      {"--strategy", "single, dp, ddp", read_strategy},
       {"--hook", "none, allreduce, fp16, bf16", read_hook},
       {"--interface", "a network interface",
        [](const std::string& text, WorkerOptions& o) {
@@ -91,6 +91,8 @@ const std::vector<Option>& options_with_values() {
           "--warm-up", "0 to 1000000", 0, kMany, [](WorkerOptions & o) -> auto& { return o.warm_up; }),
       number_option(
           "--repeat", "0 to 1000000", 0, kMany, [](WorkerOptions & o) -> auto& { return o.repeat; }),
+      number_option(
+          "--replicas", "1 to 1024", 1, 1024, [](WorkerOptions & o) -> auto& { return o.trainer.replicas; }),
       number_option(
           "--threads", "1 to 1024", 1, 1024, [](WorkerOptions & o) -> auto& { return o.trainer.threads; }),
       number_option(

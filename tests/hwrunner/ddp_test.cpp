@@ -346,6 +346,38 @@ TEST(Ranks, ARankThatHangsIsATimeoutOfTheOthers) {
   EXPECT_NE(ranks[0].error.find("Timed out waiting 1000ms"), std::string::npos) << ranks[0].error;
 }
 
+// --- The stand-in for DataParallel ---------------------------------------------------------------
+
+TEST(DpStandIn, GradientsOfReplicasOnThreadsEqualOneWithTheWholeBatch) {
+  for (const auto& [model, tolerance] : {std::pair{small_transformer(), 1e-5}, std::pair{cifar_resnet(), 1e-4}}) {
+    TrainerOptions options = ddp_options(0, 0);
+    options.strategy = Strategy::Dp;
+    options.replicas = 3;
+    options.micro_steps = 2;
+    const RankReport replicas = train(model, options, 2);
+    options.strategy = Strategy::Single;
+    options.batch *= options.replicas;
+    const RankReport whole = train(model, options, 2);
+    ASSERT_EQ(replicas.error + whole.error, "");
+    double scale = 0;
+    for (const double g : whole.numbers) scale = std::max(scale, std::abs(g));
+    EXPECT_LT(largest_difference(replicas.numbers, whole.numbers) / scale, tolerance);
+  }
+}
+
+TEST(DpStandIn, ReplicasFollowTheParametersOfTheFirst) {
+  TrainerOptions options;
+  options.strategy = Strategy::Dp;
+  options.replicas = 2;
+  options.batch = 4;
+  auto dp = make_trainer(small_mlp(), options);
+  options.strategy = Strategy::Single;
+  options.batch = 8;
+  auto single = make_trainer(small_mlp(), options);
+  ASSERT_TRUE(dp && single);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR((*dp)->step()->loss, (*single)->step()->loss, 1e-5);
+}
+
 // --- Optimizers --------------------------------------------------------------------------------
 
 class Optimizers : public ::testing::TestWithParam<OptimizerKind> {};
@@ -377,18 +409,24 @@ INSTANTIATE_TEST_SUITE_P(All, Optimizers,
                                            OptimizerKind::AdamW));
 
 TEST(Trainer, TheTimesOfAStepAddUpToIt) {
-  TrainerOptions options;
-  options.batch = 4;
-  auto trainer = make_trainer(small_mlp(), options);
-  ASSERT_TRUE(trainer);
-  const auto step = (*trainer)->step();
-  ASSERT_TRUE(step);
-  const double sum = step->prepare_s + step->buffer_broadcast_s + step->forward_s + step->backward_s +
-                     step->exposed_communication_s + step->optimizer_s;
-  EXPECT_NEAR(sum, step->total_s, 1e-9);
-  EXPECT_GT(step->forward_s, 0);
-  EXPECT_GT(step->backward_s, 0);
-  EXPECT_GT(step->optimizer_s, 0);
+  for (const Strategy strategy : {Strategy::Single, Strategy::Dp}) {
+    TrainerOptions options;
+    options.strategy = strategy;
+    options.replicas = 2;
+    options.batch = 4;
+    auto trainer = make_trainer(small_mlp(), options);
+    ASSERT_TRUE(trainer);
+    const auto step = (*trainer)->step();
+    ASSERT_TRUE(step);
+    const double sum = step->prepare_s + step->buffer_broadcast_s + step->forward_s + step->backward_s +
+                       step->exposed_communication_s + step->optimizer_s + step->scatter_s + step->replicate_s +
+                       step->gather_s + step->gradient_reduce_s;
+    EXPECT_NEAR(sum, step->total_s, 1e-9);
+    EXPECT_GT(step->forward_s, 0);
+    EXPECT_GT(step->backward_s, 0);
+    EXPECT_GT(step->optimizer_s, 0);
+    EXPECT_EQ(step->gradient_reduce_s > 0, strategy == Strategy::Dp);
+  }
 }
 
 }  // namespace

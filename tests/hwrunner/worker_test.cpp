@@ -129,6 +129,14 @@ TEST(Worker, OfAWorldOfOneWritesALineForEachStep) {
   EXPECT_EQ(ended.lines[4]["type"], "done");
 }
 
+TEST(Worker, OfTheStandInSplitsTheBatchAmongItsReplicas) {
+  const Ended ended = run("", "--scenario " + scenario_file() + " --strategy dp --replicas 2 --warm-up 0 --steps 1");
+  ASSERT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.lines[0]["implementation"], "cpu stand-in");
+  EXPECT_EQ(ended.lines[0]["per_gpu_batch"], 4);
+  EXPECT_GT(ended.lines[1]["breakdown_s"]["replicate"].get<double>(), 0);
+}
+
 TEST(Worker, OfTwoRanksShareTheBatchAndTheirBuckets) {
   const std::string file = scenario_file(), port = std::to_string(free_port());
   const auto ranks = run_ranks(2, [&](int rank) -> RankReport {
