@@ -5,6 +5,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs="$root/build/logs"
+libtorch="$root/.lockstep/libtorch"
 demo_scenario=scenarios/dp-vs-ddp-resnet50-8xa100.yaml
 
 core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
@@ -12,6 +13,15 @@ core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cp
 sanitizer_packages=(clang-14 libclang-rt-14-dev)
 tidy_packages=(clang-tidy-14 git)
 fresh_packages=(debootstrap git util-linux)
+
+# LibTorch for the hardware runner: the wheel of PyPI and the packages of its CUDA that go with it. The first line is all
+# that a CPU needs; `cuda` adds what a GPU needs to run and what its files need to compile.
+libtorch_cpu=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
+libtorch_cuda=(nvidia-nccl-cu13==2.28.9 nvidia-nvshmem-cu13==3.4.5 nvidia-cusparselt-cu13==0.8.0
+  nvidia-cudnn-cu13==9.19.0.56 nvidia-cublas==13.1.0.3 nvidia-cufft==12.0.0.61 nvidia-curand==10.4.0.35
+  nvidia-cusparse==12.6.3.3 nvidia-cufile==1.15.1.6 nvidia-nvjitlink==13.0.88 nvidia-cusolver==12.0.4.66
+  nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-cuda-nvrtc==13.0.88 nvidia-nvml-dev==13.0.87)
+libtorch_pip=pip==25.3 # goes on where a download broke off
 
 usage() {
   cat <<'TEXT'
@@ -24,9 +34,13 @@ usage: ./lockstep.sh COMMAND [OPTIONS]
   golden [--update]      run the golden scenarios; --update accepts their new times and prints old -> new
   tidy [FILES]           clang-tidy on the files that this branch changes, or on those named
   fresh [--keep]         run demo and test on the last commit in a bare Debian 12 under build/ (as root)
-  clean                  remove build/
+  libtorch [cpu|cuda]    fetch LibTorch for the hardware runner into .lockstep/ (cpu 1.2 GB, cuda 4 GB);
+                         build and test do that too; `libtorch remove` removes it
+  clean                  remove build/ (LibTorch stays)
 
 Later versions bring: gui, fuzz, testbed. Logs are kept in build/logs/.
+LOCKSTEP_LIBTORCH=cpu|cuda says which LibTorch build and test see to (cuda where there is an NVIDIA GPU, else cpu), none
+that they fetch nothing. One of your own, 2.6 or newer: `export CMAKE_PREFIX_PATH=DIR` (then none is fetched).
 CI=true makes warnings errors, NO_COLOR=1 switches colours off, LOCKSTEP_JOBS=N sets the number of processes,
 LOCKSTEP_MIRROR=URL names the Debian mirror of `fresh` (the one of this machine otherwise).
 TEXT
@@ -149,6 +163,105 @@ need_packages() {
   must "Installing ${#missing[@]} packages" packages apt_install "${missing[@]}"
 }
 
+# --- LibTorch -----------------------------------------------------------------------------------
+
+libtorch_kind() {
+  if [[ -n ${LOCKSTEP_LIBTORCH:-} ]]; then
+    echo "$LOCKSTEP_LIBTORCH"
+  elif [[ -n ${CMAKE_PREFIX_PATH:-} && -n $(find_libtorch_in "$CMAKE_PREFIX_PATH") ]]; then
+    echo none
+  elif [[ -e /dev/nvidiactl ]]; then
+    echo cuda
+  else
+    echo cpu
+  fi
+}
+
+find_libtorch_in() {
+  local folder
+  while IFS= read -r -d : folder; do
+    if [[ -f $folder/include/torch/csrc/distributed/c10d/reducer.hpp ||
+      -f $folder/../../include/torch/csrc/distributed/c10d/reducer.hpp ]]; then echo "$folder"; fi
+  done <<<"$1:"
+}
+
+libtorch_wanted() {
+  case $1 in
+    cpu) printf '%s\n' "${libtorch_cpu[@]}" ;;
+    cuda) printf '%s\n' "${libtorch_cpu[@]}" "${libtorch_cuda[@]}" ;;
+  esac
+}
+
+# What of kind $1 is not there yet, by the folders that pip leaves when a package is complete.
+libtorch_missing() {
+  local package name
+  while read -r package; do
+    name=${package%%==*}
+    if ! compgen -G "$libtorch/lib/python3*/site-packages/${name//-/_}-${package##*==}.dist-info/RECORD" >/dev/null; then
+      echo "$package"
+    fi
+  done < <(libtorch_wanted "$1")
+}
+
+# Package by package, so that a second run goes on where the first was stopped. Lines of progress: what, MB of MB.
+pip_install_libtorch() {
+  local package pip="$libtorch/bin/pip"
+  # The python of Debian: another one may be first in PATH, and programs that embed this one must find the same.
+  if [[ ! -x $pip ]]; then /usr/bin/python3 -m venv "$libtorch"; fi
+  "$pip" install --quiet --retries 2 --timeout 20 "$libtorch_pip"
+  for package in "$@"; do
+    "$pip" install --no-deps --no-input --retries 5 --resume-retries 5 --timeout 30 --progress-bar raw "$package" |
+      awk -v what="$package" '/^Progress [0-9]+ of [0-9]+/ {
+          if ($4 > 0 && int(100 * $2 / $4) != last) {
+            last = int(100 * $2 / $4)
+            printf "%s: %d of %d MB\n", what, $2 / 1e6, $4 / 1e6; fflush() }
+          next }
+        { print; fflush() }'
+  done
+}
+
+# fetch_libtorch KIND: 0 when all of it is there afterwards.
+fetch_libtorch() {
+  local missing
+  if [[ $1 != cpu && $1 != cuda ]]; then die "LOCKSTEP_LIBTORCH is cpu, cuda or none, found '$1'"; fi
+  mapfile -t missing < <(libtorch_missing "$1")
+  if ((${#missing[@]} == 0)); then return 0; fi
+  if [[ ! -x $libtorch/bin/pip && -n $(missing_packages python3-venv) ]]; then
+    if ((EUID != 0)); then
+      say "LibTorch is fetched by Python's venv: sudo apt-get install -y python3-venv"
+      return 1
+    fi
+    need_packages python3-venv
+  fi
+  if ! step "Fetching LibTorch ($1, ${#missing[@]} packages)" libtorch pip_install_libtorch "${missing[@]}"; then
+    grep -iE 'error|retrying|no space' "$logs/libtorch.log" | tail -n 2 | cut -c 1-300 >&2 || true
+    return 1
+  fi
+}
+
+# For build and test: without LibTorch everything but the hardware runner is built, so a failure is told, not fatal.
+see_to_libtorch() {
+  local kind
+  kind=$(libtorch_kind)
+  if [[ $kind == none ]] || fetch_libtorch "$kind"; then return 0; fi
+  say "LibTorch is not there (no network?): the hardware runner is left out, all the rest is built."
+  say "Later: ./lockstep.sh libtorch; or a LibTorch of your own by CMAKE_PREFIX_PATH; LOCKSTEP_LIBTORCH=none asks for none."
+}
+
+run_libtorch() {
+  if (($# > 1)); then die "libtorch takes cpu, cuda or remove"; fi
+  case ${1:-} in
+    remove) rm -rf --one-file-system "$libtorch" ;;
+    '' | cpu | cuda)
+      local kind=${1:-$(libtorch_kind)}
+      if [[ $kind == none ]]; then kind=cpu; fi
+      fetch_libtorch "$kind" || die "LibTorch is not complete; the log is $logs/libtorch.log. The same command goes on from here."
+      say "LibTorch ($kind) is in .lockstep/libtorch"
+      ;;
+    *) die "libtorch takes cpu, cuda or remove, found '$1'" ;;
+  esac
+}
+
 # --- Build --------------------------------------------------------------------------------------
 
 jobs_count() { echo "${LOCKSTEP_JOBS:-$(nproc)}"; }
@@ -158,7 +271,9 @@ jobs_count() { echo "${LOCKSTEP_JOBS:-$(nproc)}"; }
 configure() {
   local preset=$1 stamp="$root/build/$1/configured-with" werror=OFF wanted
   if [[ ${CI:-} == true ]]; then werror=ON; fi
-  wanted="$werror $(cksum <"$root/CMakePresets.json")"
+  wanted="$werror $(cksum <"$root/CMakePresets.json") ${CMAKE_PREFIX_PATH:-}"
+  # LibTorch as it is now: the hardware runner comes and goes with it.
+  if [[ -d $libtorch ]]; then wanted+=" $(cd "$libtorch" && echo lib/python3*/site-packages/*.dist-info)"; fi
   if [[ -f "$root/build/$preset/build.ninja" && $(cat "$stamp" 2>/dev/null) == "$wanted" ]]; then return 0; fi
   must "Configuring $preset" "configure-$preset" cmake --preset "$preset" -DLOCKSTEP_WERROR=$werror
   echo "$wanted" >"$stamp"
@@ -207,6 +322,7 @@ run_demo() {
 run_build() {
   local preset
   read_preset "$@"
+  if [[ $preset != dev-asan ]]; then see_to_libtorch; fi
   configure "$preset"
   build "$preset"
   say "The programs are in build/$preset/bin/"
@@ -221,6 +337,7 @@ unlisted_skips() {
 run_test() {
   local preset log status=0 skips
   read_preset "$@"
+  if [[ $preset != dev-asan ]]; then see_to_libtorch; fi
   configure "$preset"
   build "$preset"
   log="$logs/test-$preset.log"
@@ -330,7 +447,7 @@ main() {
   if (($# > 0)); then shift; fi
   cd "$root"
   case $command in
-    demo | build | test | bench | golden | tidy | fresh) "run_$command" "$@" ;;
+    demo | build | test | bench | golden | tidy | fresh | libtorch) "run_$command" "$@" ;;
     clean) no_options clean "$@"; rm -rf --one-file-system "$root/build" ;;
     gui | fuzz | testbed) die "$command comes with a later version" ;;
     help | --help | -h) usage ;;

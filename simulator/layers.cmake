@@ -1,7 +1,7 @@
 # The arrows of the house as code: every target has a layer and links only to its own layer or to its left.
 # The root CMakeLists.txt and the small project of tests/laws_of_layers both include this file.
 
-set(LOCKSTEP_LAYERS base inputs scenarios result steps drivers exchange answers cli programs)
+set(LOCKSTEP_LAYERS base inputs scenarios result steps drivers runner exchange answers cli programs)
 
 # lockstep_library(NAME LAYER layer SOURCES ... LINKS ... PRIVATE_LINKS ...)
 # A static library lockstep_NAME with the alias lockstep::NAME.
@@ -43,12 +43,16 @@ function(lockstep_targets_below directory result)
 endfunction()
 
 # lockstep_check_link(TARGET LINK): fails the configuration when LINK lies to the right of TARGET. Two drivers (the
-# estimate and the engine) never link each other, and SimGrid is linked by the engine and by programs only.
+# estimate and the engine) never link each other, and SimGrid is linked by the engine and by programs only. The hardware
+# runner uses what lies to its left, and only itself and programs link it or LibTorch.
 function(lockstep_check_link target link)
   get_target_property(layer ${target} LOCKSTEP_LAYER)
   get_target_property(rank ${target} LOCKSTEP_LAYER_RANK)
   if(link MATCHES "SIMGRID" AND NOT target STREQUAL "lockstep_engine" AND NOT layer STREQUAL "programs")
     message(FATAL_ERROR "${target} links SimGrid, which only lockstep_engine may")
+  endif()
+  if(link MATCHES "lockstep_torch|LIBTORCH|torch_cpu" AND NOT layer MATCHES "^(runner|programs)$")
+    message(FATAL_ERROR "${target} links LibTorch, which only the hardware runner may")
   endif()
   if(NOT TARGET "${link}")
     return()
@@ -66,6 +70,10 @@ function(lockstep_check_link target link)
     message(FATAL_ERROR "${target} (layer ${layer}) links ${link} (layer ${theirs}), which lies to its right")
   elseif(layer STREQUAL "drivers" AND other EQUAL rank)
     message(FATAL_ERROR "${target} links ${link}: two drivers must not know each other")
+  endif()
+  get_target_property(theirs ${link} LOCKSTEP_LAYER)
+  if(theirs STREQUAL "runner" AND NOT layer MATCHES "^(runner|programs)$")
+    message(FATAL_ERROR "${target} links ${link}: the hardware runner is linked by programs only")
   endif()
 endfunction()
 

@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "models/model_file.h"
-#include "scenarios/fields.h"
 #include "topologies/reader.h"
 
 namespace lockstep {
@@ -36,15 +34,6 @@ ScenarioText ScenarioText::with(const std::string& set) const {
   ScenarioText changed = *this;
   changed.sets.push_back(set);
   return changed;
-}
-
-Expected<Model> load_model(const Scenario& scenario) {
-  if (!is_model_path(scenario.model_name)) return build_zoo_model(scenario.model_name, scenario.model_options);
-  const std::filesystem::path path(scenario.model_name);
-  const std::filesystem::path beside = folder_of(scenario) / path;
-  std::error_code ignored;
-  return read_model_file(path.is_relative() && std::filesystem::exists(beside, ignored) ? beside.string()
-                                                                                        : scenario.model_name);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "scenarios/load_model.h"
 #include "scenarios/reader.h"
 #include "simulator/base/error.h"
 #include "topologies/topology.h"
@@ -32,8 +33,5 @@ struct Inputs {
 Expected<Inputs> load_inputs(const ScenarioText& source);
 // The same of one point of a sweep. `source` stays empty: levers, which ask again from text, cannot be found from it.
 Expected<Inputs> load_inputs(const Document& document);
-
-// The model that a scenario names: one of the zoo, or a file (relative paths start at the scenario's folder).
-Expected<Model> load_model(const Scenario& scenario);
 
 }  // namespace lockstep

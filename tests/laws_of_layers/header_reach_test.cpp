@@ -64,6 +64,31 @@ TEST(HeaderReach, NoTorchOrQtHeaderIsReachableFromTheCore) {
   }
 }
 
+TEST(HeaderReach, TheCoreKnowsNothingOfTheHardwareRunner) {
+  const auto is_runner = [](std::string_view header) { return is_below(header, "hwrunner"); };
+  for (const std::string& folder : kCoreFolders) EXPECT_THAT(core_graph().chains(folder, is_runner), IsEmpty());
+}
+
+TEST(HeaderReach, OnlyHeadersNamedTorchOfTheHardwareRunnerReachLibTorch) {
+  const IncludeGraph runner(LOCKSTEP_SOURCE_DIR, {"hwrunner"});
+  ASSERT_GT(runner.includes().size(), 10U);
+  for (const std::string& chain : runner.chains("hwrunner", is_torch_header)) {
+    const std::string from = fs::path(chain.substr(0, chain.find(' '))).filename().string();
+    EXPECT_TRUE(from.ends_with(".cpp") || from.starts_with("torch_")) << chain;
+  }
+}
+
+TEST(HeaderReach, TheHardwareRunnerUsesOnlyWhatLiesToItsLeft) {
+  const IncludeGraph runner(LOCKSTEP_SOURCE_DIR, {"hwrunner"});
+  for (const auto& [file, headers] : runner.includes()) {
+    for (const std::string& header : headers) {
+      const int rank = rank_of(header);  // -1: its own, LibTorch's, the system's
+      EXPECT_LE(rank, rank_of("simulator/estimate/estimate.h")) << file << " includes " << header;
+      EXPECT_FALSE(is_below(header, "simulator/engine")) << file << " includes " << header;
+    }
+  }
+}
+
 TEST(HeaderReach, SimGridHeadersAreIncludedOnlyByTheSimGridFilesOfTheEngine) {
   const IncludeGraph everything(LOCKSTEP_SOURCE_DIR,
                                 {"simulator", "models", "topologies", "scenarios", "hwrunner", "gui"});

@@ -1,0 +1,14 @@
+// A Gloo process group over TCP. Includes LibTorch.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "hwrunner/trainers/trainer.h"
+
+namespace lockstep {
+
+// Meets the other ranks at the store and waits until all are there (monitoredBarrier, which names those that are not).
+// Throws what c10d and Gloo throw.
+c10::intrusive_ptr<c10d::ProcessGroup> make_gloo_group(const GroupOptions& options);
+
+}  // namespace lockstep

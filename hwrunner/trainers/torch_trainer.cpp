@@ -1,0 +1,147 @@
+#include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
+#include <torch/csrc/autograd/engine.h>
+
+#include <optional>
+#include <utility>
+
+#include "hwrunner/modules/torch_error.h"
+#include "hwrunner/modules/torch_module.h"
+#include "hwrunner/trainers/laps.h"
+#include "hwrunner/trainers/torch_ddp.h"
+#include "hwrunner/trainers/torch_dp.h"
+#include "hwrunner/trainers/torch_optimizer.h"
+#include "hwrunner/trainers/trainer.h"
+
+namespace lockstep {
+namespace {
+
+class TorchTrainer : public Trainer {
+ public:
+  TorchTrainer(std::shared_ptr<const Model> model, std::vector<OpPlan> plans, const TrainerOptions& options)
+      : options_(options),
+        module_(std::make_shared<OpModule>(model, std::make_shared<const std::vector<OpPlan>>(std::move(plans)))) {
+    at::set_num_threads(options.threads);
+    module_->initialise(options.seed);
+    module_->train(!options.evaluation_mode);
+    at::manual_seed(options.seed + static_cast<std::uint64_t>(options.group.rank));  // of dropouts
+    const std::int64_t world = options.strategy == Strategy::Ddp ? options.group.world : 1;
+    const std::int64_t samples = options.batch * (options.strategy == Strategy::Dp ? options.replicas : 1);
+    for (int m = 0; m < options.micro_steps; ++m) {
+      const std::int64_t first = (m * world + options.group.rank) * samples;
+      batches_.push_back(synthetic_batch(*model, options.seed, first, samples));
+    }
+    optimizer_.emplace(options, module_->parameters_in_order());
+    if (options.strategy == Strategy::Ddp) ddp_ = std::make_unique<Ddp>(*module_, options);
+    if (options.strategy == Strategy::Dp) dp_.emplace(module_, options.replicas);
+  }
+
+  Expected<MeasuredStep> step() override {
+    return guarded("the step failed", [this]() -> Expected<MeasuredStep> { return measured_step(); });
+  }
+
+  std::vector<std::int64_t> bucket_bytes() const override {
+    return ddp_ ? ddp_->bucket_bytes() : std::vector<std::int64_t>{};
+  }
+
+  std::vector<std::vector<float>> gradients() const override {
+    std::vector<std::vector<float>> list;
+    for (const at::Tensor& p : module_->parameters_in_order()) {
+      std::vector<float>& copy = list.emplace_back();
+      if (!p.grad().defined()) continue;
+      const at::Tensor flat = p.grad().detach().to(at::kFloat).contiguous().view({-1});
+      copy.assign(flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel());
+    }
+    return list;
+  }
+
+  std::map<std::string, std::string> ddp_log() const override {
+    return ddp_ ? ddp_->log() : std::map<std::string, std::string>{};
+  }
+
+ private:
+  MeasuredStep measured_step() {
+    MeasuredStep step;
+    Laps laps;
+    step.start_s = laps.last();
+    optimizer_->clear_gradients();
+    laps.add_to(step.prepare_s);
+    at::Tensor loss;
+    for (int m = 0; m < options_.micro_steps; ++m) {
+      const bool sync = !options_.no_sync || m + 1 == options_.micro_steps;
+      loss = micro_step(batches_[static_cast<std::size_t>(m)], sync, laps, step);
+    }
+    optimizer_->step();
+    laps.add_to(step.optimizer_s);
+    step.total_s = laps.last() - step.start_s;
+    step.loss = loss.item<double>() * options_.micro_steps;
+    if (ddp_) {
+      ddp_->after_step();
+      if (options_.instrument) step.buckets = ddp_->buckets(step.start_s);
+    }
+    return step;
+  }
+
+  at::Tensor micro_step(const Batch& batch, bool sync, Laps& laps, MeasuredStep& step) {
+    if (dp_) return dp_->micro_step(batch, options_.micro_steps, laps, step);
+    if (ddp_) {
+      ddp_->before_forward(sync);
+      laps.add_to(step.prepare_s);
+      ddp_->broadcast_buffers();
+      laps.add_to(step.buffer_broadcast_s);
+    }
+    const std::vector<at::Tensor> outputs = module_->outputs(batch.input);
+    if (ddp_) ddp_->before_backward(outputs, sync);
+    at::Tensor loss = module_->loss(outputs, batch.labels);
+    if (options_.micro_steps > 1) loss = loss / options_.micro_steps;
+    laps.add_to(step.forward_s);
+    // Callbacks run in the order in which they were queued: this one before the Reducer's wait for its reductions.
+    double end_of_compute = 0;
+    loss.register_hook([&](const at::Tensor& gradient) {
+      torch::autograd::Engine::get_default_engine().queue_callback([&] { end_of_compute = monotonic_s(); });
+      if (ddp_) ddp_->queue_end_of_backward();
+      return gradient;
+    });
+    loss.backward();
+    laps.add_to(step.backward_s, end_of_compute);
+    laps.add_to(step.exposed_communication_s);
+    return loss.detach();
+  }
+
+  TrainerOptions options_;
+  std::shared_ptr<OpModule> module_;
+  std::vector<Batch> batches_;
+  std::optional<TorchOptimizer> optimizer_;
+  std::unique_ptr<Ddp> ddp_;
+  std::optional<DpStandIn> dp_;
+};
+
+}  // namespace
+
+const char* name_of(CommHook hook) {
+  switch (hook) {
+    case CommHook::None:
+      return "none";
+    case CommHook::AllReduce:
+      return "allreduce";
+    case CommHook::Fp16:
+      return "fp16";
+    case CommHook::Bf16:
+      return "bf16";
+  }
+  return "";
+}
+
+Expected<std::unique_ptr<Trainer>> make_trainer(std::shared_ptr<const Model> model, const TrainerOptions& options) {
+  Expected<std::vector<OpPlan>> plans = plan_ops(*model);
+  if (!plans) return tl::make_unexpected(plans.error());
+  return guarded("the trainer could not start", [&]() -> Expected<std::unique_ptr<Trainer>> {
+    return std::make_unique<TorchTrainer>(std::move(model), std::move(*plans), options);
+  });
+}
+
+void initialise_logging() {
+  c10::initLogging();
+}
+
+}  // namespace lockstep
