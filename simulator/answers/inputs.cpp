@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "models/model_file.h"
@@ -34,30 +35,41 @@ ScenarioText ScenarioText::with(const std::string& set) const {
   return changed;
 }
 
-Expected<Model> load_model(const Scenario& scenario) {
-  if (!is_model_path(scenario.model_name)) return build_zoo_model(scenario.model_name, scenario.model_options);
+std::string model_file(const Scenario& scenario) {
+  if (!is_model_path(scenario.model_name)) return "";
   const std::filesystem::path path(scenario.model_name);
   const std::filesystem::path beside = folder_of(scenario) / path;
   std::error_code ignored;
-  return read_model_file(path.is_relative() && std::filesystem::exists(beside, ignored) ? beside.string()
-                                                                                        : scenario.model_name);
+  return path.is_relative() && std::filesystem::exists(beside, ignored) ? beside.string() : scenario.model_name;
+}
+
+Expected<Model> load_model(const Scenario& scenario) {
+  const std::string file = model_file(scenario);
+  return file.empty() ? build_zoo_model(scenario.model_name, scenario.model_options) : read_model_file(file);
 }
 
 namespace {
 
-// What the reader calls last, so that these errors come with the place of the key that names the file.
-ReadOptions loading_into(Inputs& inputs) {
+// What the reader calls last, so that these errors come with the place of the key that names the file. `loaded`:
+// nullptr reads and builds all anew.
+ReadOptions loading_into(Inputs& inputs, LoadedInputs* loaded) {
   ReadOptions options;
-  options.check = [&inputs](const Scenario& scenario) {
+  if (loaded != nullptr)
+    options.check_zoo_model = [loaded](const std::string& name, const ModelOptions& model_options) {
+      const Expected<Model>& model = loaded->zoo_model(name, model_options);
+      return model ? Errors{} : model.error();
+    };
+  options.check = [&inputs, loaded](const Scenario& scenario) {
     Errors errors;
-    Expected<Model> model = load_model(scenario);
+    Expected<Model> model = loaded != nullptr ? loaded->model(scenario) : load_model(scenario);
     if (model)
       inputs.model = std::move(*model);
     else
       errors = std::move(model.error());
     for (Error& error : errors)
       if (error.file.empty() && error.key.empty()) error.key = "model.name";
-    Expected<Topology> topology = load_topology(topology_request(scenario));
+    const TopologyRequest request = topology_request(scenario);
+    Expected<Topology> topology = loaded != nullptr ? loaded->topology(request) : load_topology(request);
     if (topology)
       inputs.topology = std::move(*topology);
     else
@@ -72,15 +84,50 @@ ReadOptions loading_into(Inputs& inputs) {
 Expected<Inputs> load_inputs(const ScenarioText& source) {
   Inputs inputs;
   inputs.source = source;
-  Expected<ReadScenario> read = read_scenario_with_origins(source.text, source.file, source.sets, loading_into(inputs));
+  Expected<ReadScenario> read =
+      read_scenario_with_origins(source.text, source.file, source.sets, loading_into(inputs, nullptr));
   if (!read) return tl::unexpected(std::move(read.error()));
   inputs.read = std::move(*read);
   return inputs;
 }
 
-Expected<Inputs> load_inputs(const Document& document) {
+template <class Load>
+const Expected<Model>& LoadedInputs::known_model(const std::string& name, const std::string& file,
+                                                 const ModelOptions& options, const Load& load) {
+  for (const KnownModel& known : models_)
+    if (known.name == name && known.file == file && known.options == options) return known.model;
+  if (models_.size() == kMost) models_.pop_front();
+  models_.push_back({name, file, options, load()});
+  return models_.back().model;
+}
+
+const Expected<Model>& LoadedInputs::zoo_model(const std::string& name, const ModelOptions& options) {
+  return known_model(name, "", options, [&] { return build_zoo_model(name, options); });
+}
+
+const Expected<Model>& LoadedInputs::model(const Scenario& scenario) {
+  if (!is_model_path(scenario.model_name)) return zoo_model(scenario.model_name, scenario.model_options);
+  return known_model(scenario.model_name, scenario.file, scenario.model_options, [&] { return load_model(scenario); });
+}
+
+Expected<Topology> LoadedInputs::topology(const TopologyRequest& request) {
+  TopologyRequest bare = request;
+  bare.overrides.clear();
+  bare.max_gpus = 1;
+  auto known = std::find_if(topologies_.begin(), topologies_.end(),
+                            [&](const KnownTopology& one) { return one.request == bare; });
+  if (known == topologies_.end()) {
+    if (topologies_.size() == kMost) topologies_.pop_front();
+    topologies_.push_back({bare, load_topology(bare)});
+    known = std::prev(topologies_.end());
+  }
+  // Where the bare machine is wrong already, this request may be wrong in more ways.
+  return known->topology ? with_request(*known->topology, request) : load_topology(request);
+}
+
+Expected<Inputs> load_inputs(const Document& document, LoadedInputs& loaded) {
   Inputs inputs;
-  Expected<ReadScenario> read = read_scenario_document(document, loading_into(inputs));
+  Expected<ReadScenario> read = read_scenario_document(document, loading_into(inputs, &loaded));
   if (!read) return tl::unexpected(std::move(read.error()));
   inputs.read = std::move(*read);
   return inputs;

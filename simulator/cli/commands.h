@@ -22,7 +22,7 @@ int run_predict(const PredictArguments& arguments, Output& output);
 // lockstep sweep FILE; common.output_file names the folder that keeps the points
 struct SweepArguments {
   CommonArguments common;
-  std::string file;
+  std::string file;  // empty: only what the folder keeps is written
   bool estimate = false;
   int workers = 0;  // 0: one for each core
 };

@@ -32,7 +32,8 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set batch.per_gpu=[32,64,128] --set gpus=[2,8] --csv\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set ddp.bucket_cap=[1MiB,25MiB] -o caps\n"
-       "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set ddp.bucket_cap=[1MiB,25MiB] -o caps --jsonl\n"},
+       "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set ddp.bucket_cap=[1MiB,25MiB] -o caps --jsonl\n"
+       "  lockstep sweep -o caps --csv\n"},
       {"list", "Names of the models, topologies, fabrics, GPUs and scenarios that come with lockstep",
        "  lockstep list models\n"
        "  lockstep list scenarios --json\n"},

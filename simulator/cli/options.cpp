@@ -115,10 +115,9 @@ void add_commands(CLI::App& app, Raw& raw) {
   compare.add_flag("--force", raw.compare.force, "Compare what is not the same thing, as DDP and a stand-in");
 
   CLI::App& sweep = add_command(app, "sweep", raw);
-  sweep
-      .add_option("FILE", raw.sweep.file,
-                  "A scenario with lists: a path, - for standard input, or a name of `list scenarios`")
-      ->required();
+  sweep.add_option("FILE", raw.sweep.file,
+                   "A scenario with lists: a path, - for standard input, or a name of `list scenarios`; without it "
+                   "-o DIR writes what the folder keeps");
   sweep.add_flag("--estimate", raw.sweep.estimate, "Without contention: faster");
   sweep
       .add_option("--workers", raw.sweep.workers, "Processes that work at the same time; one for each core by default")

@@ -26,6 +26,7 @@ struct PointRequest {
   double host_factor = 0;    // 0: the scenario's, else the node's
   double single_step_s = 0;  // sets DDP's expected wait for the slowest rank
   bool folded = true;        // identical ranks simulated once
+  bool labels = true;        // StepGraph::labels, for timeline and parts
 };
 
 struct StepContext {
