@@ -54,6 +54,7 @@ class DdpBuilder {
   StepProgram step(const std::vector<Bucket>& buckets, Reduction reduction, bool rebuilds) {
     StepProgram step;
     step.programs.resize(1);
+    if (!graph_.warm_up.empty()) step.programs[0].reserve(graph_.warm_up.back().programs[0].size());
     step.micro_steps = context_.request.micro_steps;
     for (const auto& bucket : buckets) step.bucket_bytes.push_back(bucket.bytes);
     ProgramBuilder program(graph_, step.programs[0]);

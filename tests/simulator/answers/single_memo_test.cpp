@@ -44,7 +44,7 @@ const std::map<std::string, std::string>& other_values() {
                                                             {"topology.override.nic.latency", "50us"},
                                                             {"topology.override.wan.rate", "1GB/s"},
                                                             {"topology.override.wan.latency", "5ms"},
-                                                            {"software.nccl", "2.19.3"},
+                                                            {"software.nccl", "\"2.19.3\""},
                                                             {"input.dp_copy", "scatter"}};
   return values;
 }

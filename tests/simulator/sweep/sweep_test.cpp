@@ -131,7 +131,7 @@ TEST(Sweep, as_a_document_is_a_result_with_a_run_for_each_point) {
 
 TEST(Sweep, shows_throughput_and_cost_of_a_gpu_side_by_side_where_there_is_a_price) {
   const auto sweep = lockstep_in_process({"sweep", "-", "--set", "price_per_gpu_hour=[2,4]"}, kScenario);
-  EXPECT_THAT(sweep.out, AllOf(HasSubstr("per GPU"), HasSubstr("cost"), HasSubstr("price_per_gpu_hour")));
+  EXPECT_THAT(sweep.out, AllOf(HasSubstr("per GPU"), HasSubstr("cost"), HasSubstr("price_per_")));
 }
 
 TEST(APrice, gives_the_cost_of_an_epoch_and_of_the_run) {
@@ -153,6 +153,56 @@ TEST(APrice, gives_the_cost_of_an_epoch_and_of_the_run) {
 }
 
 // What is remembered between points changes none of them: one object for all points against a new one for each.
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
+}
+
+TEST(SweepTable, stays_within_100_columns_with_long_reasons_and_many_keys) {
+  const auto sweep = lockstep_in_process(
+      {"sweep", "-", "--estimate", "--set", "gpus=[8,16]", "--set", "model.image=32", "--set",
+       "topology.fabric=[none,own]", "--set", "optimizer.implementation=[fused]", "--set",
+       "ddp.gradient_as_bucket_view=[true,false]", "--set", "topology.override.nvlink.rate=[250GB/s]", "--set",
+       "topology.override.nvlink.latency=[2us]", "--set", "price_per_gpu_hour=[2.5]"},
+      kScenario);
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  EXPECT_LE(widest_line(sweep.out), 100u) << sweep.out;
+  EXPECT_THAT(sweep.out, AllOf(HasSubstr("not run [1]"), HasSubstr("\n[1] ")));
+  EXPECT_THAT(sweep.out, AllOf(HasSubstr("DataParallel runs in one process"), HasSubstr("holds 8 GPUs")));
+}
+
+TEST(SweepTable, says_once_what_is_the_same_in_all_rows_and_numbers_what_is_too_wide) {
+  const auto wide = [&](const std::string& values) {
+    return lockstep_in_process(
+               {"sweep", "-", "--estimate", "--set", "model.image=32", "--set", "gpus=[8]", "--set",
+                "topology.override.nvlink.rate=" + values, "--set",
+                "topology.override.nvlink.latency=" + (values == "[250GB/s]" ? std::string("[2us]") : "[2us,3us]"),
+                "--set", "ddp.gradient_as_bucket_view=[true,false]", "--set",
+                "optimizer.implementation=[fused,foreach]", "--set", "optimizer.zero_grad=[none,zeros]", "--set",
+                "price_per_gpu_hour=[2.5,3.5]"},
+               kScenario)
+        .out;
+  };
+  const std::string one = wide("[250GB/s]");
+  EXPECT_THAT(one, StartsWith("in all rows: topology.override.nvlink.rate=250GB/s, "
+                              "topology.override.nvlink.latency=2us\n"));
+  EXPECT_LE(widest_line(one), 100u) << one;
+  const std::string two = wide("[250GB/s,300GB/s]");
+  EXPECT_THAT(two, AllOf(StartsWith("set  strategy"), HasSubstr("\nset 1: topology.override.nvlink.rate=250GB/s, ")));
+  EXPECT_THAT(two, HasSubstr("\nset 64: "));
+  EXPECT_LE(widest_line(two), 100u);
+}
+
+TEST(SweepTable, of_few_keys_has_their_whole_names_and_values) {
+  const auto sweep =
+      lockstep_in_process({"sweep", "-", "--estimate", "--set",
+                           "topology=[dgx-a100-80gb, {node: dgx-a100-80gb, fabric: own}]", "--set", "model.image=32"},
+                          kScenario);
+  EXPECT_THAT(sweep.out, AllOf(StartsWith("topology"), HasSubstr("{node: dgx-a100-80gb, fabric: own}")));
+}
+
 TEST(SweptPoints, are_the_same_to_the_bit_whatever_was_predicted_before) {
   const auto axes = read_sweep_axes(
       "model: {name: resnet18, image: 32}\nbatch: {per_gpu: [16, 64]}\n"
