@@ -101,8 +101,13 @@ void add_commands(CLI::App& app, Raw& raw) {
   solve.add_option("--for", raw.solve.key, "The key of the scenario whose value is wanted")
       ->required()
       ->type_name("KEY");
-  solve.add_option("--given", raw.solve.given, "step_time=1.71s, throughput=2000img/s or efficiency=0.9")
+  solve
+      .add_option(
+          "--given", raw.solve.givens,
+          "step_time=1.71s, throughput=2000img/s or efficiency=0.9; of several, as gpus=16:throughput=900img/s, "
+          "whether one value explains all")
       ->required()
+      ->allow_extra_args(false)
       ->type_name("GOAL=VALUE");
   solve.add_flag("--estimate", raw.solve.estimate, "Without contention: faster");
 
