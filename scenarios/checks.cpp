@@ -26,7 +26,8 @@ std::string key_of_option(const std::string& model, std::string key) {
 
 class Checks {
  public:
-  Checks(Scenario& scenario, Reading& reading) : s_(scenario), reading_(reading), check_(reading) {}
+  Checks(Scenario& scenario, Reading& reading, const ReadOptions& options)
+      : s_(scenario), reading_(reading), options_(options), check_(reading) {}
 
   void model() {
     if (!reading_.sound("model.name")) return;
@@ -161,11 +162,15 @@ class Checks {
                   "keep model.transformer.sequence");
       return;
     }
-    const Expected<Model> model = build_zoo_model(s_.model_name, s_.model_options);
-    if (model) return;
-    for (const Error& error : model.error())
+    for (const Error& error : wrong_in_zoo_model())
       check_.fail(error.kind, key_of_option(s_.model_name, error.key), error.message, error.allowed, error.hint,
                   error.found);
+  }
+
+  Errors wrong_in_zoo_model() const {
+    if (options_.check_zoo_model) return options_.check_zoo_model(s_.model_name, s_.model_options);
+    const Expected<Model> model = build_zoo_model(s_.model_name, s_.model_options);
+    return model ? Errors{} : model.error();
   }
 
   template <class V, class Text>
@@ -185,13 +190,14 @@ class Checks {
 
   Scenario& s_;
   Reading& reading_;
+  const ReadOptions& options_;
   TableCheck check_;
 };
 
 }  // namespace
 
-void complete_and_check(Scenario& scenario, Reading& reading) {
-  Checks checks(scenario, reading);
+void complete_and_check(Scenario& scenario, Reading& reading, const ReadOptions& options) {
+  Checks checks(scenario, reading, options);
   checks.model();
   checks.batch();
   checks.lists();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/reader.h"
 #include "scenarios/scenario.h"
 #include "simulator/base/field_info.h"
 
@@ -11,7 +12,7 @@ namespace lockstep {
 
 // Completes what one key says for another (model: {mlp: ...} is model mlp, precision tf32 sets both switches, a speed
 // in it/s becomes samples/s) and adds what is wrong to `reading`. Rules look only at keys that were read without error.
-void complete_and_check(Scenario& scenario, Reading& reading);
+void complete_and_check(Scenario& scenario, Reading& reading, const ReadOptions& options);
 
 // One sentence for each given key that cannot change the answer.
 // True for a key that the file or --set gives another value than its default: worth a word when it has no effect.

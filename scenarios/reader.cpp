@@ -15,7 +15,7 @@ Expected<ReadScenario> read_checked(const Document& document, Errors errors, con
   out.scenario.file = document.file;
   out.reading.errors = std::move(errors);
   scenario_fields().read_into(document, out.scenario, out.reading);
-  complete_and_check(out.scenario, out.reading);
+  complete_and_check(out.scenario, out.reading, options);
   if (out.reading.errors.empty() && options.check) {
     for (Error& error : options.check(out.scenario)) {
       if (error.file.empty()) place_error(error, out.reading);  // else it is about another file

@@ -16,6 +16,8 @@ struct ReadOptions {
   // scenario itself is right; errors come with `key` (e.g. "topology.node") and without place, which the reader fills
   // in.
   std::function<Errors(const Scenario&)> check;
+  // What is wrong with a model of the zoo; empty: it is built to see.
+  std::function<Errors(const std::string& name, const ModelOptions& options)> check_zoo_model;
 };
 
 struct ReadScenario {

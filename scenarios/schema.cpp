@@ -66,10 +66,13 @@ Json quantity_schema(const FieldInfo& field) {
   return {{"anyOf", Json::array({text, number_schema(field, "number")})}};
 }
 
-Json object_schema(const TableInfo& table, const std::string& group, const void* defaults);
+// Whether a list may stand where one value is needed: a sweep.
+enum class Lists { Refused, Sweep };
+
+Json object_schema(const TableInfo& table, const std::string& group, const void* defaults, Lists lists);
 
 Json rows_schema(const FieldInfo& field) {
-  const Json map = object_schema(*field.row_table, "", nullptr);
+  const Json map = object_schema(*field.row_table, "", nullptr, Lists::Refused);
   if (!field.positional) return map;
   return {{"anyOf", Json::array({map, Json{{"type", "array"}, {"maxItems", field.row_table->fields.size()}}})}};
 }
@@ -106,17 +109,28 @@ Json any_of(std::vector<Json> schemas) {
   return {{"anyOf", schemas}};
 }
 
-// What may stand at the field's key, without description and default.
-Json value_schema(const FieldInfo& field) {
+// What may stand at the field's key when it is not swept.
+std::vector<Json> forms_of(const FieldInfo& field) {
   const Json one = one_value_schema(field);
-  if (!field.list) {
-    if (field.unset_word.empty()) return one;
-    return any_of({one, Json{{"const", field.unset_word}}});
-  }
-  std::vector<Json> forms = {Json{{"type", "array"}, {"items", one}}};
-  if (field.one_or_many) forms.push_back(one);
+  std::vector<Json> forms;
+  if (field.list) forms.push_back(Json{{"type", "array"}, {"items", one}});
+  if (!field.list || field.one_or_many) forms.push_back(one);
   if (!field.unset_word.empty()) forms.push_back(Json{{"const", field.unset_word}});
+  return forms;
+}
+
+// `forms`, or where lists sweep also a list of them.
+Json with_lists(std::vector<Json> forms, Lists lists) {
+  if (lists == Lists::Refused) return any_of(forms);
+  Json list = {{"type", "array"}, {"minItems", 1}, {"items", any_of(forms)}};
+  forms.push_back(std::move(list));
   return any_of(forms);
+}
+
+// What may stand at the field's key, without description and default.
+Json value_schema(const FieldInfo& field, Lists lists) {
+  // gpus, strategy: their list is the sweep.
+  return with_lists(forms_of(field), field.one_or_many ? Lists::Refused : lists);
 }
 
 // The default as JSON; nothing for what has none.
@@ -138,8 +152,8 @@ std::optional<Json> default_of(const FieldInfo& field, const void* defaults) {
   return field.type == FieldType::Quantity ? Json(quantity_text(number, field.unit)) : Json(number);
 }
 
-Json field_schema(const FieldInfo& field, const void* defaults) {
-  Json schema = value_schema(field);
+Json field_schema(const FieldInfo& field, const void* defaults, Lists lists) {
+  Json schema = value_schema(field, lists);
   if (!field.doc.empty()) schema["description"] = field.doc;
   if (const std::optional<Json> standard = default_of(field, defaults)) schema["default"] = *standard;
   return schema;
@@ -155,12 +169,29 @@ void add_dotted_keys(Json& schema, const std::vector<std::string>& groups) {
   schema["patternProperties"][fmt::format("^({})\\.", fmt::join(groups, "|"))] = Json::object();
 }
 
-Json group_schema(const TableInfo& table, const std::string& key, const void* defaults) {
-  const Json map = object_schema(table, key, defaults);
+// Where the map of a swept group stands in the whole schema.
+std::string pointer_to_map(const std::string& key) {
+  std::string pointer = "#";
+  for (std::size_t at = 0; at < key.size();) {
+    const std::size_t dot = std::min(key.find('.', at), key.size());
+    pointer += "/properties/" + key.substr(at, dot - at) + "/anyOf/0";
+    at = dot + 1;
+  }
+  return pointer;
+}
+
+Json group_schema(const TableInfo& table, const std::string& key, const void* defaults, Lists lists) {
+  std::vector<Json> forms = {object_schema(table, key, defaults, lists)};
   const FieldInfo* bare = table.find(key);
   if (bare == nullptr) bare = table.shorthand_of(key);
-  if (bare == nullptr || !is_live(bare)) return map;
-  return {{"anyOf", Json::array({map, value_schema(*bare)})}};
+  if (bare != nullptr && !is_live(bare)) bare = nullptr;
+  if (bare != nullptr) forms.push_back(any_of(forms_of(*bare)));
+  if (lists == Lists::Refused) return any_of(forms);
+  // Whole maps sweep too: the map is the first form of this very group, as of every group around it.
+  std::vector<Json> items = {Json{{"$ref", pointer_to_map(key)}}};
+  if (bare != nullptr) items.push_back(any_of(forms_of(*bare)));
+  forms.push_back(Json{{"type", "array"}, {"minItems", 1}, {"items", any_of(items)}});
+  return any_of(forms);
 }
 
 bool holds_required(const TableInfo& table, const std::string& group) {
@@ -174,7 +205,7 @@ Json either_required(const std::string& name, const std::string& other) {
   return Json::array({{{"required", Json::array({name})}}, {{"required", Json::array({other_name})}}});
 }
 
-Json object_schema(const TableInfo& table, const std::string& group, const void* defaults) {
+Json object_schema(const TableInfo& table, const std::string& group, const void* defaults, Lists lists) {
   Json schema = {{"type", "object"}, {"additionalProperties", false}};
   Json properties = Json::object(), required = Json::array();
   std::vector<std::string> groups;
@@ -185,9 +216,9 @@ Json object_schema(const TableInfo& table, const std::string& group, const void*
     if (table.is_group(key)) {
       groups.push_back(name);
       if (holds_required(table, key)) required.push_back(name);
-      properties[name] = group_schema(table, key, defaults);
+      properties[name] = group_schema(table, key, defaults, lists);
     } else {
-      properties[name] = field_schema(*field, defaults);
+      properties[name] = field_schema(*field, defaults, lists);
       if (field->required && field->required_unless.empty()) required.push_back(name);
       if (!field->required_unless.empty()) schema["anyOf"] = either_required(name, field->required_unless);
     }
@@ -202,7 +233,7 @@ Json object_schema(const TableInfo& table, const std::string& group, const void*
 
 std::string json_schema(const TableInfo& table, const std::string& title, const void* defaults) {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
-  schema.update(object_schema(table, "", defaults));
+  schema.update(object_schema(table, "", defaults, table.sweep_message.empty() ? Lists::Refused : Lists::Sweep));
   return schema.dump(2) + "\n";
 }
 

@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-// `title` e.g. "lockstep scenario"; `defaults` is a default-constructed struct of the table. Ends in a newline.
+// Where a list of values is a sweep (TableInfo::sweep_message), the schema takes one at every key, and in place of
+// maps. `title` e.g. "lockstep scenario"; `defaults` is a default-constructed struct of the table. Ends in a newline.
 // What a schema cannot say stays with the reader: rules over several keys, dotted keys below the top, names of presets.
 std::string json_schema(const TableInfo& table, const std::string& title, const void* defaults);
 

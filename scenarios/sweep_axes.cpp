@@ -48,15 +48,15 @@ class AxisFinder {
     if (group && value.kind == Value::Kind::Map && !bare) {
       walk(value, key);
     } else if (field != nullptr) {
-      if (sweeps(*field, value)) add(key, value);
+      if (sweeps(*field, value)) add(key, value, is_number(*field));
     } else if (group && is_list(value)) {
       const bool maps = std::any_of(value.items.begin(), value.items.end(),
                                     [](const Value& item) { return item.kind == Value::Kind::Map; });
       const FieldInfo* first = table_.shorthand_of(key);
       if (maps || first == nullptr)
-        add(key, value);
+        add(key, value, false);
       else if (sweeps(*first, value))
-        add(first->key, value);
+        add(first->key, value, is_number(*first));
     }
   }
 
@@ -67,11 +67,16 @@ class AxisFinder {
     return std::any_of(value.items.begin(), value.items.end(), is_list);
   }
 
-  void add(const std::string& key, const Value& value) {
+  static bool is_number(const FieldInfo& field) {
+    return field.type == FieldType::Integer || field.type == FieldType::Number || field.type == FieldType::Quantity;
+  }
+
+  void add(const std::string& key, const Value& value, bool of_numbers) {
     SweepAxis axis;
     axis.key = key;
     axis.path = path_;
     axis.values = value.items;
+    axis.of_numbers = of_numbers;
     for (const Value& item : value.items)
       axis.texts.push_back(item.kind == Value::Kind::Scalar ? item.text : to_flow_yaml(item));
     axes_.push_back(std::move(axis));
@@ -87,6 +92,31 @@ const Value& at_path(const Value& root, const std::vector<std::size_t>& path) {
   for (const std::size_t i : path) at = &at->entries[i].value;
   return *at;
 }
+
+Value& at_path(Value& root, const std::vector<std::size_t>& path) {
+  return const_cast<Value&>(at_path(static_cast<const Value&>(root), path));
+}
+
+// Says what is wrong with a model of the zoo; the last one is remembered, as most axes are not about the model.
+class ZooModelCheck {
+ public:
+  Errors operator()(const std::string& name, const ModelOptions& options) {
+    if (!known_ || name != name_ || !(options == options_)) {
+      const Expected<Model> model = build_zoo_model(name, options);
+      errors_ = model ? Errors{} : model.error();
+      name_ = name;
+      options_ = options;
+      known_ = true;
+    }
+    return errors_;
+  }
+
+ private:
+  bool known_ = false;
+  std::string name_;
+  ModelOptions options_;
+  Errors errors_;
+};
 
 Error error_at(const Origin& origin, const std::string& key, ErrorKind kind, std::string message, std::string hint) {
   Error error;
@@ -138,8 +168,10 @@ Errors wrong_values(const SweepAxes& axes, std::optional<Scenario>& first_good) 
   std::set<std::string> told;
   std::map<std::string, std::pair<std::size_t, Error>> elsewhere;
   const std::vector<std::size_t> probes = axes.probes();
+  ReadOptions options;
+  options.check_zoo_model = ZooModelCheck();
   for (const std::size_t probe : probes) {
-    Expected<ReadScenario> read = read_scenario_document(axes.document(probe));
+    Expected<ReadScenario> read = read_scenario_document(axes.document(probe), options);
     if (read) {
       if (!first_good) first_good = std::move(read->scenario);
       continue;
@@ -177,7 +209,8 @@ Errors beside_a_calibration(const SweepAxes& axes, const Scenario& scenario, con
 }  // namespace
 
 SweepAxes::SweepAxes(Document document, std::vector<SweepAxis> axes)
-    : document_(std::move(document)), axes_(std::move(axes)), strides_(axes_.size(), 1) {
+    : bare_(std::move(document)), axes_(std::move(axes)), strides_(axes_.size(), 1) {
+  for (const SweepAxis& axis : axes_) at_path(bare_.root, axis.path).items.clear();
   for (std::size_t i = axes_.size(); i-- > 0;) {
     strides_[i] = combinations_;
     combinations_ *= axes_[i].values.size();
@@ -204,19 +237,30 @@ std::vector<std::pair<std::string, std::string>> SweepAxes::point(std::size_t co
 }
 
 Document SweepAxes::document(std::size_t combination) const {
-  Document one = document_;
-  for (std::size_t i = 0; i < axes_.size(); ++i) {
-    Value* at = &one.root;
-    for (const std::size_t entry : axes_[i].path) at = &at->entries[entry].value;
-    *at = axes_[i].values[index(combination, i)];
-  }
+  Document one = bare_;
+  for (std::size_t i = 0; i < axes_.size(); ++i)
+    at_path(one.root, axes_[i].path) = axes_[i].values[index(combination, i)];
   return one;
+}
+
+std::string SweepAxes::yaml() const {
+  Value root = bare_.root;
+  for (const SweepAxis& axis : axes_) at_path(root, axis.path).items = axis.values;
+  return to_yaml(root);
 }
 
 std::vector<std::size_t> SweepAxes::probes() const {
   std::vector<std::size_t> probes = {0};
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
     for (std::size_t i = 1; i < axes_[axis].values.size(); ++i) probes.push_back(i * strides_[axis]);
+  return probes;
+}
+
+std::vector<std::size_t> SweepAxes::probes_of_words() const {
+  std::vector<std::size_t> probes = {0};
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (std::size_t i = 1; !axes_[axis].of_numbers && i < axes_[axis].values.size(); ++i)
+      probes.push_back(i * strides_[axis]);
   return probes;
 }
 

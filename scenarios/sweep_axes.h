@@ -19,6 +19,7 @@ struct SweepAxis {
   std::vector<std::size_t> path;  // of entries, from the root of the document to the list
   std::vector<Value> values;
   std::vector<std::string> texts;  // of the values, as they are shown
+  bool of_numbers = false;         // numbers or quantities: such a value names no file and changes no other key
 };
 
 // Combinations are numbered from 0. One GPU without a wrapper is the same for every number of GPUs: where both
@@ -37,15 +38,17 @@ class SweepAxes {
   Document document(std::size_t combination) const;
   // The combinations that between them hold every value of every axis: the first, and all that differ from it in one.
   std::vector<std::size_t> probes() const;
+  // Without those that differ from the first in a number.
+  std::vector<std::size_t> probes_of_words() const;
   // The swept scenario as it was given, lists included.
-  std::string yaml() const { return to_yaml(document_.root); }
+  std::string yaml() const;
 
  private:
   std::size_t index(std::size_t combination, std::size_t axis) const {
     return combination / strides_[axis] % axes_[axis].values.size();
   }
 
-  Document document_;
+  Document bare_;  // without the lists: they may be long, and this is copied for each combination
   std::vector<SweepAxis> axes_;
   std::vector<std::size_t> strides_;
   std::size_t combinations_ = 1, points_ = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -55,13 +56,22 @@ Errors check_gpu_in_node(const Node& node, const Reading& reading) {
   return errors;
 }
 
+void note_file(std::vector<std::string>* files, const std::string& path) {
+  if (files != nullptr && std::find(files->begin(), files->end(), path) == files->end()) files->push_back(path);
+}
+
+// `files`: where to note the files read; may be nullptr.
 Expected<Node> read_node(const std::string& name, const PresetPaths& paths, const std::string& folder,
-                         const std::string& key) {
+                         const std::string& key, std::vector<std::string>* files) {
   Reading reading;
   std::string path;
   Expected<Node> node = read_file(PresetKind::Node, node_fields(), name, paths, folder, key, &reading, &path);
   if (!node) return node;
-  Expected<GpuType> gpu = read_file(PresetKind::Gpu, gpu_fields(), node->gpu.name, paths, folder_of(path), "gpus.type");
+  note_file(files, path);
+  std::string gpu_path;
+  Expected<GpuType> gpu =
+      read_file(PresetKind::Gpu, gpu_fields(), node->gpu.name, paths, folder_of(path), "gpus.type", nullptr, &gpu_path);
+  note_file(files, gpu_path);
   if (!gpu) {
     Errors errors = gpu.error();
     for (Error& error : errors)
@@ -77,7 +87,8 @@ Expected<Node> read_node(const std::string& name, const PresetPaths& paths, cons
 
 // --- The request ------------------------------------------------------------------------------------------------
 
-Expected<std::vector<Node>> read_nodes(const TopologyRequest& request, const PresetPaths& paths) {
+Expected<std::vector<Node>> read_nodes(const TopologyRequest& request, const PresetPaths& paths,
+                                       std::vector<std::string>* files) {
   const std::vector<std::string>& names = request.nodes;
   if (!names.empty() && !request.node.empty())
     return tl::make_unexpected(
@@ -88,7 +99,7 @@ Expected<std::vector<Node>> read_nodes(const TopologyRequest& request, const Pre
         Errors{request_error(ErrorKind::Missing, "topology.node", "", "the machine is missing",
                              "a topology preset or the path of a topology file", "topology: dgx-a100-80gb")});
   if (names.empty()) {
-    Expected<Node> node = read_node(request.node, paths, request.folder, "topology.node");
+    Expected<Node> node = read_node(request.node, paths, request.folder, "topology.node", files);
     if (!node) return tl::make_unexpected(node.error());
     return std::vector<Node>{*node};
   }
@@ -98,7 +109,7 @@ Expected<std::vector<Node>> read_nodes(const TopologyRequest& request, const Pre
   for (const std::string& name : names) {
     auto found = seen.find(name);
     if (found == seen.end()) {
-      Expected<Node> node = read_node(name, paths, request.folder, "topology.nodes");
+      Expected<Node> node = read_node(name, paths, request.folder, "topology.nodes", files);
       if (!node) append(errors, node.error());
       found = seen.emplace(name, node ? *node : Node{}).first;
     }
@@ -173,7 +184,7 @@ Expected<GpuType> load_gpu(const std::string& name, const PresetPaths& paths) {
   return read_file(PresetKind::Gpu, gpu_fields(), name, paths, "", "gpu");
 }
 Expected<Node> load_node(const std::string& name, const PresetPaths& paths) {
-  return read_node(name, paths, "", "topology.node");
+  return read_node(name, paths, "", "topology.node", nullptr);
 }
 Expected<Fabric> load_fabric(const std::string& name, const PresetPaths& paths) {
   return read_file(PresetKind::Fabric, fabric_fields(), name, paths, "", "topology.fabric");
@@ -182,13 +193,16 @@ Expected<Fabric> load_fabric(const std::string& name, const PresetPaths& paths) 
 Expected<Topology> load_topology(const TopologyRequest& request, const PresetPaths& paths) {
   Errors errors;
   Topology topology;
-  Expected<std::vector<Node>> nodes = read_nodes(request, paths);
+  Expected<std::vector<Node>> nodes = read_nodes(request, paths, &topology.files);
   if (!nodes) append(errors, nodes.error());
   const std::string fabric_name = canonical_name(request.fabric);
   if (!fabric_name.empty() && (nodes || fabric_name != "own")) {
-    Expected<Fabric> fabric = fabric_name == "own" ? own_fabric(*nodes)
-                                                   : read_file(PresetKind::Fabric, fabric_fields(), request.fabric,
-                                                               paths, request.folder, "topology.fabric");
+    std::string fabric_path;
+    Expected<Fabric> fabric = fabric_name == "own"
+                                  ? own_fabric(*nodes)
+                                  : read_file(PresetKind::Fabric, fabric_fields(), request.fabric, paths,
+                                              request.folder, "topology.fabric", nullptr, &fabric_path);
+    if (!fabric_path.empty()) note_file(&topology.files, fabric_path);
     if (fabric)
       topology.fabric = *fabric;
     else
@@ -203,7 +217,12 @@ Expected<Topology> load_topology(const TopologyRequest& request, const PresetPat
   topology.all_gpus = all && !topology.nodes.empty();
   topology.gpus_per_node =
       all ? topology.node.gpu_count : request.gpus_per_node.value_or(static_cast<int>(topology.gpu_index.size()));
-  errors = check_machine(request, topology);
+  return with_request(std::move(topology), request);
+}
+
+Expected<Topology> with_request(Topology topology, const TopologyRequest& request) {
+  topology.overrides.clear();
+  Errors errors = check_machine(request, topology);
   if (!errors.empty()) return tl::make_unexpected(std::move(errors));
   topology.overrides = request.overrides;
   return topology;

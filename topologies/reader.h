@@ -22,12 +22,17 @@ struct TopologyRequest {
   std::map<std::string, double> overrides;    // SI, e.g. "nic.rate" -> bytes/s
   int max_gpus = 1;                           // the most GPUs that any point of the scenario wants
   std::string folder;                         // where relative paths start (the scenario's folder); may be empty
+
+  bool operator==(const TopologyRequest&) const = default;
 };
 
 // All that is wrong, at once. Errors in a node, GPU or fabric file carry that file's line and column; errors in the
 // request have no place and these keys: topology.node, topology.nodes, topology.fabric, topology.gpus_per_node,
 // topology.gpu_index, topology.override.<key>, gpus.
 Expected<Topology> load_topology(const TopologyRequest& request, const PresetPaths& paths = default_preset_paths());
+
+// A loaded topology for a request that differs from its own in `overrides` and `max_gpus` only: reads no file.
+Expected<Topology> with_request(Topology topology, const TopologyRequest& request);
 
 // One file each, by preset name or path.
 Expected<GpuType> load_gpu(const std::string& name, const PresetPaths& paths = default_preset_paths());

@@ -102,6 +102,7 @@ struct Topology {
   // "nvlink.rate" -> bytes/s, "nic.latency" -> s. `node` and `fabric` keep the values of their files;
   // topologies/rates.h and routes.h apply the overrides.
   std::map<std::string, double> overrides;
+  std::vector<std::string> files;  // that it was read from: nodes, their GPUs, the fabric; each once
 
   // node >= 0, rank >= 0; with `nodes`, a node or rank beyond the last is a broken invariant.
   const Node& node_type(int node) const;

@@ -22,6 +22,8 @@ struct ModelOptions {
   std::vector<std::int64_t> hidden;
   // transformer
   std::optional<std::int64_t> layers, width, heads, feed_forward, vocabulary;
+
+  bool operator==(const ModelOptions&) const = default;
 };
 
 struct ZooEntry {

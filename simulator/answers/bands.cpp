@@ -145,7 +145,7 @@ class Reestimate {
     changed.host_scale *= host_factor;
     changed.kernel_factor *= kernel_factor;
     changed.single_step_s *= kernel_factor;
-    const auto run = points_.source().run(changed, {Method::Estimate, false});
+    const auto run = points_.source().run(changed, {Method::Estimate, false, false, true});
     if (!run) return tl::unexpected(run.error());
     return run->step_time_s;
   }
@@ -193,7 +193,8 @@ Expected<Uncertainty> uncertainty_of(const Run& run, Points& points) {
   const Band kernels = kernel_band(inputs.model, slowest_gpu(run, topology), calibrated);
   const bool host_known = inputs.scenario().host_factor.has_value();
 
-  const auto base = again.step_s(1, 1);
+  // An estimated run is its own estimate.
+  const auto base = points.method() == Method::Estimate ? Expected<double>(run.step_time_s) : again.step_s(1, 1);
   if (!base) return tl::unexpected(base.error());
   double square_low = 0, square_high = 0;
   const auto add = [&](double ratio_low, double ratio_high) {

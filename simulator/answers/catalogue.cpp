@@ -142,25 +142,37 @@ const std::map<std::string, std::string>& english() {
       {"difference_computing", "kernels at full speed"},
       {"difference_other", "anything else"},
       // Solved for one key.
-      {"solve_at_least",
-       "{strategy:words} on {on}{devices:words} reaches {goal} from {key} = {value} on (it crosses between {low} and "
-       "{high}; at {present}: {now})."},
-      {"solve_at_most",
-       "{strategy:words} on {on}{devices:words} reaches {goal} up to {key} = {value} (it crosses between {low} and "
-       "{high}; at {present}: {now})."},
+      {"solve_at_least", "{who} reaches {goal} with {with} or more{border}. {now}"},
+      {"solve_at_most", "{who} reaches {goal} with {with} or {fewer}{border}. {now}"},
+      {"solve_border", " (the border lies between {low} and {high})"},
+      {"solve_border_whole", "; with {beyond} it does not"},
+      {"solve_now", "At present, with {present}, it reaches {reached}."},
+      {"solve_now_not_run", "At present, with {present}, it cannot run."},
       {"solve_none",
-       "No value of {key} from {from} to {to} gives {strategy:words} on {on}{devices:words} {goal}: the best is {best} "
-       "at {value}, where most is lost to {cause:words}, {loss_s:time} of a step."},
+       "No {key} from {from} to {to} gives {subject} {goal}. The best is {best}, with {with}; what then costs most is "
+       "{cause:words}, {loss_s:time} of a step of {step_time_s:time}."},
       {"solve_none_computing",
-       "No value of {key} from {from} to {to} gives {strategy:words} on {on}{devices:words} {goal}: the best is {best} "
-       "at {value}, where hardly anything but one {device:words}'s own step is left."},
-      {"solve_always",
-       "Every value of {key} tried, {from} to {to}, gives {strategy:words} on {on}{devices:words} at least {goal}: "
-       "there "
-       "is no break-even."},
+       "No {key} from {from} to {to} gives {subject} {goal}. The best is {best}, with {with}; hardly anything is then "
+       "left but the step of one {device:words} itself."},
+      {"solve_always", "{who} reaches {goal} with every {key} tried, from {from} to {to}: there is no break-even."},
       {"solve_fed", "Efficiency is counted against one {device:words} whose batches are always ready."},
       {"solve_not_monotonic",
-       "The answer does not rise or fall all the way with {key}: of the values tried, {ranges} reach it."},
+       "The answer does not rise or fall all the way with {the_key}: of the values tried, {ranges} reach it."},
+      {"solve_not_monotonic_none",
+       "The answer does not rise or fall all the way with {the_key}: between the values tried it may be another."},
+      {"solve_fits",
+       "One value of {key} explains {all} measurements: {common}. {implied}; in brackets the values for which a "
+       "measurement lies inside the 80 % band of its prediction."},
+      {"solve_fits_not",
+       "No single value of {key} explains {all} measurements. {implied}; in brackets the values for which a "
+       "measurement lies inside the 80 % band of its prediction.{trend}"},
+      {"solve_falls_with_gpus",
+       " The value that would fit falls as GPUs are added: something else than this key changes with them."},
+      {"solve_rises_with_gpus",
+       " The value that would fit rises as GPUs are added: something else than this key changes with them."},
+      {"solve_falls", " The value that would fit falls from each measurement to the next."},
+      {"solve_rises", " The value that would fit rises from each measurement to the next."},
+      {"solve_subject", "{strategy:words}"},
       // Phrases.
       {"gpu", "GPU"},
       {"gpus", "GPUs"},

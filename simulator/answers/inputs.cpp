@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "topologies/reader.h"
@@ -54,12 +55,18 @@ std::optional<Error> wrong_sample_unit(const Scenario& scenario, const Model& mo
   return error;
 }
 
-// What the reader calls last, so that these errors come with the place of the key that names the file.
-ReadOptions loading_into(Inputs& inputs) {
+// What the reader calls last, so that these errors come with the place of the key that names the file. `loaded`:
+// nullptr reads and builds all anew.
+ReadOptions loading_into(Inputs& inputs, LoadedInputs* loaded) {
   ReadOptions options;
-  options.check = [&inputs](const Scenario& scenario) {
+  if (loaded != nullptr)
+    options.check_zoo_model = [loaded](const std::string& name, const ModelOptions& model_options) {
+      const Expected<Model>& model = loaded->zoo_model(name, model_options);
+      return model ? Errors{} : model.error();
+    };
+  options.check = [&inputs, loaded](const Scenario& scenario) {
     Errors errors;
-    Expected<Model> model = load_model(scenario);
+    Expected<Model> model = loaded != nullptr ? loaded->model(scenario) : load_model(scenario);
     if (model)
       inputs.model = std::move(*model);
     else
@@ -68,7 +75,8 @@ ReadOptions loading_into(Inputs& inputs) {
       if (error.file.empty() && error.key.empty()) error.key = "model.name";
     if (errors.empty())
       if (auto wrong = wrong_sample_unit(scenario, inputs.model)) errors.push_back(*std::move(wrong));
-    Expected<Topology> topology = load_topology(topology_request(scenario));
+    const TopologyRequest request = topology_request(scenario);
+    Expected<Topology> topology = loaded != nullptr ? loaded->topology(request) : load_topology(request);
     if (topology)
       inputs.topology = std::move(*topology);
     else
@@ -83,15 +91,50 @@ ReadOptions loading_into(Inputs& inputs) {
 Expected<Inputs> load_inputs(const ScenarioText& source) {
   Inputs inputs;
   inputs.source = source;
-  Expected<ReadScenario> read = read_scenario_with_origins(source.text, source.file, source.sets, loading_into(inputs));
+  Expected<ReadScenario> read =
+      read_scenario_with_origins(source.text, source.file, source.sets, loading_into(inputs, nullptr));
   if (!read) return tl::unexpected(std::move(read.error()));
   inputs.read = std::move(*read);
   return inputs;
 }
 
-Expected<Inputs> load_inputs(const Document& document) {
+template <class Load>
+const Expected<Model>& LoadedInputs::known_model(const std::string& name, const std::string& file,
+                                                 const ModelOptions& options, const Load& load) {
+  for (const KnownModel& known : models_)
+    if (known.name == name && known.file == file && known.options == options) return known.model;
+  if (models_.size() == kMost) models_.pop_front();
+  models_.push_back({name, file, options, load()});
+  return models_.back().model;
+}
+
+const Expected<Model>& LoadedInputs::zoo_model(const std::string& name, const ModelOptions& options) {
+  return known_model(name, "", options, [&] { return build_zoo_model(name, options); });
+}
+
+const Expected<Model>& LoadedInputs::model(const Scenario& scenario) {
+  if (model_file(scenario).empty()) return zoo_model(scenario.model_name, scenario.model_options);
+  return known_model(scenario.model_name, scenario.file, scenario.model_options, [&] { return load_model(scenario); });
+}
+
+Expected<Topology> LoadedInputs::topology(const TopologyRequest& request) {
+  TopologyRequest bare = request;
+  bare.overrides.clear();
+  bare.max_gpus = 1;
+  auto known = std::find_if(topologies_.begin(), topologies_.end(),
+                            [&](const KnownTopology& one) { return one.request == bare; });
+  if (known == topologies_.end()) {
+    if (topologies_.size() == kMost) topologies_.pop_front();
+    topologies_.push_back({bare, load_topology(bare)});
+    known = std::prev(topologies_.end());
+  }
+  // Where the bare machine is wrong already, this request may be wrong in more ways.
+  return known->topology ? with_request(*known->topology, request) : load_topology(request);
+}
+
+Expected<Inputs> load_inputs(const Document& document, LoadedInputs& loaded) {
   Inputs inputs;
-  Expected<ReadScenario> read = read_scenario_document(document, loading_into(inputs));
+  Expected<ReadScenario> read = read_scenario_document(document, loading_into(inputs, &loaded));
   if (!read) return tl::unexpected(std::move(read.error()));
   inputs.read = std::move(*read);
   return inputs;

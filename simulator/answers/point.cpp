@@ -20,7 +20,7 @@ namespace {
 // Steady steps of a run with noise that are simulated and not shown: the host's run-ahead settles in them.
 constexpr int kSettlingSteps = 2;
 
-PointRequest request_of(const PointInputs& inputs) {
+PointRequest request_of(const PointInputs& inputs, bool labels) {
   PointRequest request;
   request.scenario = inputs.scenario;
   request.model = inputs.model;
@@ -32,6 +32,7 @@ PointRequest request_of(const PointInputs& inputs) {
   request.kernel_factor = inputs.kernel_factor;
   request.host_scale = inputs.host_scale;
   request.single_step_s = inputs.single_step_s;
+  request.labels = labels;
   request.folded = ranks_are_alike(request);
   return request;
 }
@@ -42,7 +43,7 @@ double step_without_loader_s(PointInputs inputs, double kernel_factor, double ho
   scenario.loader.sample_cost_s.reset();
   inputs.scenario = &scenario;
   inputs.kernel_factor = kernel_factor;
-  PointRequest request = request_of(inputs);
+  PointRequest request = request_of(inputs, false);
   request.host_factor = host_factor;
   return estimate(build_step_graph(request), StopRule{}).step_times_s().back();
 }
@@ -272,7 +273,7 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
 
 Run predict_point(const PointInputs& inputs, const PointOptions& options) {
   const Scenario& scenario = *inputs.scenario;
-  PointRequest request = request_of(inputs);
+  PointRequest request = request_of(inputs, options.timeline || options.parts);
   if (scenario.loader.active() && scenario.loader.workers_per_process > 0)
     request.own_batch_s = step_without_loader_s(inputs, inputs.kernel_factor, 0) / inputs.micro_steps;
   const StepContext context(request);
@@ -293,6 +294,7 @@ Run predict_point(const PointInputs& inputs, const PointOptions& options) {
   add_step_times(run, shown, scenario);
   run.throughput = static_cast<double>(run.global_batch) / run.step_time_s;
   run.throughput_unit = inputs.model->sample_unit + "/s";
+  if (options.times_only) return run;
   add_ranks(run, inputs, context, graph, record, shown.step, jitter, options);
   for (auto& use : link_use(graph, record, shown.step))
     if (use.bytes > 0) run.links.push_back(std::move(use));

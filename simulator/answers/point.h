@@ -31,7 +31,8 @@ struct PointInputs {
 struct PointOptions {
   Method method = Method::Simulate;
   bool timeline = false;
-  bool parts = false;  // Run::parts
+  bool parts = false;       // Run::parts
+  bool times_only = false;  // step times without what is inside the step: no breakdown, buckets, ranks, links
 };
 
 // Simulates in this process: at most once per process with Method::Simulate, if the result is to have one value.

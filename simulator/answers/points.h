@@ -62,6 +62,7 @@ class Points {
   PointInputs point_inputs(Strategy strategy, int gpus, const Batch& batch, double single_step_s);
 
   const Inputs& inputs() const { return inputs_; }
+  Method method() const { return method_; }
   const PointSource& source() const { return source_; }
   // The step of one GPU at this batch; simulated once for each batch unless it was told.
   Expected<double> single_step_s(const Batch& batch);

@@ -22,7 +22,7 @@ int run_predict(const PredictArguments& arguments, Output& output);
 // lockstep sweep FILE; common.output_file names the folder that keeps the points
 struct SweepArguments {
   CommonArguments common;
-  std::string file;
+  std::string file;  // empty: only what the folder keeps is written
   bool estimate = false;
   int workers = 0;  // 0: one for each core
 };
@@ -59,10 +59,11 @@ struct ExplainArguments {
 };
 int run_explain(const ExplainArguments& arguments, Output& output);
 
-// lockstep solve FILE --for KEY --given GOAL=VALUE
+// lockstep solve FILE --for KEY --given [KEY=VALUE:]GOAL=VALUE ...
 struct SolveArguments {
   CommonArguments common;
-  std::string file, key, given;
+  std::string file, key;
+  std::vector<std::string> givens;  // of several: does one value explain them all
   bool estimate = false;
 };
 int run_solve(const SolveArguments& arguments, Output& output);

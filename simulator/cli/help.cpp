@@ -22,7 +22,9 @@ const std::vector<CommandHelp>& command_help() {
       {"solve", "The value of one key that gives a wanted step time, throughput or efficiency",
        "  lockstep solve infiniband-scaling --for topology.override.nic.rate --given efficiency=0.9\n"
        "  lockstep solve second-node-10gbe --for topology.override.nic.rate --given efficiency=90% --json\n"
-       "  lockstep solve second-node-10gbe --for batch.per_gpu --given efficiency=0.8\n"},
+       "  lockstep solve second-node-10gbe --for batch.per_gpu --given efficiency=0.8\n"
+       "  lockstep solve second-node-10gbe --for topology.override.nic.rate --given gpus=16:efficiency=0.5 --given "
+       "gpus=24:efficiency=0.3\n"},
       {"compare", "Results held against each other, row by row: the error and its parts",
        "  lockstep predict strong-scaling --json -o before.json\n"
        "  lockstep predict strong-scaling --set ddp.bucket_cap=5MiB --json -o after.json\n"
@@ -32,7 +34,8 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set batch.per_gpu=[32,64,128] --set gpus=[2,8] --csv\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set ddp.bucket_cap=[1MiB,25MiB] -o caps\n"
-       "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set ddp.bucket_cap=[1MiB,25MiB] -o caps --jsonl\n"},
+       "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set ddp.bucket_cap=[1MiB,25MiB] -o caps --jsonl\n"
+       "  lockstep sweep -o caps --csv\n"},
       {"list", "Names of the models, topologies, fabrics, GPUs and scenarios that come with lockstep",
        "  lockstep list models\n"
        "  lockstep list scenarios --json\n"

@@ -90,8 +90,13 @@ void add_commands(CLI::App& app, Raw& raw) {
   solve.add_option("--for", raw.solve.key, "The key of the scenario whose value is wanted")
       ->required()
       ->type_name("KEY");
-  solve.add_option("--given", raw.solve.given, "step_time=1.71s, throughput=2000img/s or efficiency=0.9")
+  solve
+      .add_option(
+          "--given", raw.solve.givens,
+          "step_time=1.71s, throughput=2000img/s or efficiency=0.9; of several, as gpus=16:throughput=900img/s, "
+          "whether one value explains all")
       ->required()
+      ->allow_extra_args(false)
       ->type_name("GOAL=VALUE");
   solve.add_flag("--estimate", raw.solve.estimate, "Without contention: faster");
 
@@ -104,10 +109,9 @@ void add_commands(CLI::App& app, Raw& raw) {
   compare.add_flag("--force", raw.compare.force, "Compare what is not the same thing, as DDP and a stand-in");
 
   CLI::App& sweep = add_command(app, "sweep", raw);
-  sweep
-      .add_option("FILE", raw.sweep.file,
-                  "One scenario with lists: a path, - for standard input, or a name of `list scenarios`")
-      ->required();
+  sweep.add_option("FILE", raw.sweep.file,
+                   "One scenario with lists: a path, - for standard input, or a name of `list scenarios`; without it "
+                   "-o DIR writes what the folder keeps");
   sweep.add_flag("--estimate", raw.sweep.estimate, "Without contention: faster");
   sweep
       .add_option("--workers", raw.sweep.workers, "Processes that work at the same time; one for each core by default")

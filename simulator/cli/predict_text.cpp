@@ -86,9 +86,7 @@ std::string prediction_text(const Result& result, const Inputs& inputs, const Ou
         wrapped(fmt::format("{}: {}", estimated ? "Estimated" : "Predicted", prediction_title(inputs)), kColumns, 0);
     text += "\n\n";
   }
-  const TextTable table = prediction_table(result, on_cores(inputs));
-  for (const std::string& line : table.header_lines()) text += heading(line, output) + '\n';
-  for (const std::string& line : table.lines()) text += line + '\n';
+  text += table_text(prediction_table(result, on_cores(inputs)), output);
   if (table_only) return text;
   text += '\n';
   add_sentences(result, text);

@@ -53,10 +53,10 @@ int core_count() {
 }
 
 // Keys with a column of their own in front.
-std::vector<std::string> leading_keys(const SweepAxes& axes) {
+std::vector<std::string> leading_keys(const std::vector<std::string>& swept) {
   std::vector<std::string> keys;
-  for (const SweepAxis& axis : axes.axes())
-    if (axis.key != "gpus" && axis.key != "strategy") keys.push_back(axis.key);
+  for (const std::string& key : swept)
+    if (key != "gpus" && key != "strategy") keys.push_back(key);
   return keys;
 }
 
@@ -70,47 +70,16 @@ Run slim(Run run) {
   return run;
 }
 
-// Writes points in the order of the axes, each as soon as it and all before it are stored. CSV and JSON lines leave at
-// once; the table and the document are written at the end.
+// Writes points in the order given. CSV and JSON lines leave at once; the table and the document are written at the
+// end.
 class SweepWriter {
  public:
-  SweepWriter(const SweepAxes& axes, const SweepStore& store, const SweepArguments& arguments, Output& output)
-      : axes_(axes), store_(store), form_(arguments.common.form), output_(output), keys_(leading_keys(axes)) {
-    result_.scenario_yaml = axes.yaml();
+  SweepWriter(const SweepIdentity& sweep, std::string scenario_yaml, const SweepArguments& arguments, Output& output)
+      : points_(sweep.points), form_(arguments.common.form), output_(output), keys_(leading_keys(sweep.keys)) {
+    result_.scenario_yaml = std::move(scenario_yaml);
     if (form_ == Form::Csv) output_.out << csv_header(keys_);
   }
 
-  tl::expected<void, Errors> write_stored() {
-    for (; next_ < axes_.combinations(); ++next_) {
-      if (axes_.left_out(next_)) continue;
-      const auto point = store_.get(next_);
-      if (!point) return {};
-      if (auto written = write(*point); !written) return written;
-    }
-    return {};
-  }
-
-  // All points are written.
-  tl::expected<void, Errors> finish() {
-    clear_progress(output_);
-    if (form_ == Form::Text) output_.out << harmless(sweep_table(result_.runs, keys_, output_), output_);
-    if (form_ == Form::Json) output_.out << result_to_json(result_);
-    if (form_ == Form::JsonLines)
-      output_.out << fmt::format(R"({{"type":"summary","points":{},"run":{},"not_run":{},"failed":{}}})",
-                                 axes_.points(), ran_, not_run_, failed_)
-                  << '\n';
-    return flush();
-  }
-
-  void report(std::size_t done) const {
-    if (form_ == Form::JsonLines)
-      output_.out << fmt::format(R"({{"type":"progress","done":{},"total":{},"text":"points"}})", done, axes_.points())
-                  << '\n';
-  }
-  std::size_t ran() const { return ran_; }
-  std::size_t failed() const { return failed_; }
-
- private:
   tl::expected<void, Errors> write(const StoredPoint& point) {
     auto run = run_from_json(point.run);
     if (!run) return tl::unexpected(std::move(run.error()));
@@ -126,6 +95,26 @@ class SweepWriter {
     return flush();
   }
 
+  // All points are written.
+  tl::expected<void, Errors> finish() {
+    clear_progress(output_);
+    if (form_ == Form::Text) output_.out << harmless(sweep_table(result_.runs, keys_, output_), output_);
+    if (form_ == Form::Json) output_.out << result_to_json(result_);
+    if (form_ == Form::JsonLines)
+      output_.out << fmt::format(R"({{"type":"summary","points":{},"run":{},"not_run":{},"failed":{}}})", points_, ran_,
+                                 not_run_, failed_)
+                  << '\n';
+    return flush();
+  }
+
+  void report(std::size_t done) const {
+    if (form_ == Form::JsonLines)
+      output_.out << fmt::format(R"({{"type":"progress","done":{},"total":{},"text":"points"}})", done, points_)
+                  << '\n';
+  }
+  int exit_code() const { return ran_ == 0 || failed_ > 0 ? kRunFailed : kGood; }
+
+ private:
   tl::expected<void, Errors> flush() {
     output_.out << std::flush;
     if (output_.out.good()) return {};
@@ -135,12 +124,11 @@ class SweepWriter {
     return tl::make_unexpected(Errors{error});
   }
 
-  const SweepAxes& axes_;
-  const SweepStore& store_;
+  std::size_t points_;
   Form form_;
   Output& output_;
   std::vector<std::string> keys_;
-  std::size_t next_ = 0, ran_ = 0, not_run_ = 0, failed_ = 0;
+  std::size_t ran_ = 0, not_run_ = 0, failed_ = 0;
   Result result_;
 };
 
@@ -166,13 +154,25 @@ int say_stopped(const SweepArguments& arguments, std::size_t done, std::size_t t
   return 128 + stopped_by;
 }
 
-int fill_and_write(const SweepArguments& arguments, const SweepAxes& axes, SweepStore& store, Output& output) {
+int fill_and_write(const SweepArguments& arguments, const SweepAxes& axes, const SweepIdentity& identity,
+                   SweepStore& store, Output& output) {
   const Form form = arguments.common.form;
-  SweepWriter writer(axes, store, arguments, output);
+  SweepWriter writer(identity, axes.yaml(), arguments, output);
+  std::size_t next = 0;
+  // In the order of the axes: each point as soon as it and all before it are stored.
+  const auto write_stored = [&]() -> tl::expected<void, Errors> {
+    for (; next < axes.combinations(); ++next) {
+      if (axes.left_out(next)) continue;
+      const auto point = store.get(next);
+      if (!point) return {};
+      if (auto written = writer.write(*point); !written) return written;
+    }
+    return {};
+  };
   SweepOptions options = options_for(arguments);
   options.stored = [&]() -> tl::expected<void, Errors> {
     writer.report(store.size());
-    return writer.write_stored();
+    return write_stored();
   };
   const std::size_t begun = store.size();
   const auto start = std::chrono::steady_clock::now();
@@ -184,16 +184,59 @@ int fill_and_write(const SweepArguments& arguments, const SweepAxes& axes, Sweep
   const auto filled = fill_sweep(axes, store, options);
   if (!filled) return report_errors(filled.error(), form, output);
   if (!*filled) return say_stopped(arguments, store.size(), axes.points(), output);
-  auto written = writer.write_stored();
+  auto written = write_stored();
   if (written) written = writer.finish();
   if (!written) return report_errors(written.error(), form, output);
-  return writer.ran() == 0 || writer.failed() > 0 ? kRunFailed : kGood;
+  return writer.exit_code();
+}
+
+// `lockstep sweep -o DIR`: what the folder keeps, also while another process adds to it.
+int write_kept(const SweepArguments& arguments, Output& output) {
+  const Form form = arguments.common.form;
+  const std::string& folder = arguments.common.output_file;
+  const auto store = SweepStore::open_to_read(folder);
+  if (!store) return report_errors(store.error(), form, output);
+  const SweepIdentity identity = store->identity();
+  SweepWriter writer(identity, identity.scenario, arguments, output);
+  tl::expected<void, Errors> written;
+  std::size_t count = 0;
+  for (auto point = store->get_from(0); point && written; point = store->get_from(point->combination + 1)) {
+    written = writer.write(*point);
+    ++count;
+  }
+  if (written) written = writer.finish();
+  if (!written) return report_errors(written.error(), form, output);
+  if (count < identity.points && !arguments.common.quiet)
+    output.err << fmt::format("lockstep: {} of {} points are kept in {}; `lockstep sweep FILE -o {}` goes on\n", count,
+                              identity.points, folder, folder);
+  return writer.exit_code();
+}
+
+// Without a scenario nothing can be changed or computed.
+Errors wrong_without_file(const SweepArguments& arguments) {
+  Error error;
+  error.file = "command line";
+  if (arguments.common.output_file.empty()) {
+    error.kind = ErrorKind::Missing;
+    error.message = "FILE is required";
+    error.hint = "give a scenario, or `-o DIR` alone for what a folder keeps";
+    return {error};
+  }
+  if (arguments.common.sets.empty() && !arguments.estimate && arguments.workers == 0) return {};
+  error.kind = ErrorKind::Conflict;
+  error.message =
+      "without FILE only what the folder keeps is written: --set, --seed, --estimate and --workers need FILE";
+  return {error};
 }
 
 }  // namespace
 
 int run_sweep(const SweepArguments& arguments, Output& output) {
   const Form form = arguments.common.form;
+  if (arguments.file.empty()) {
+    const Errors wrong = wrong_without_file(arguments);
+    return wrong.empty() ? write_kept(arguments, output) : report_errors(wrong, form, output);
+  }
   const auto text = read_scenario_text(arguments.file, arguments.common.sets, output);
   if (!text) return report_errors(text.error(), form, output);
   const auto axes = read_sweep_axes(text->text, text->file, text->sets);
@@ -203,7 +246,7 @@ int run_sweep(const SweepArguments& arguments, Output& output) {
   const SignalsNoted signals;
   auto store = SweepStore::open(arguments.common.output_file, *identity);
   if (!store) return report_errors(store.error(), form, output);
-  return fill_and_write(arguments, *axes, *store, output);
+  return fill_and_write(arguments, *axes, *identity, *store, output);
 }
 
 }  // namespace lockstep

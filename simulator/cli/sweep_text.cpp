@@ -1,9 +1,12 @@
 #include "simulator/cli/sweep_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "simulator/base/format.h"
 #include "simulator/cli/prediction_table.h"
@@ -51,18 +54,75 @@ std::string value_at(const Run& run, const std::string& key) {
   return found == run.point.end() ? "" : found->second;
 }
 
-}  // namespace
+// Keys with a column each, and what a column is headed.
+struct KeyColumns {
+  std::vector<std::string> keys;
+  std::vector<std::pair<std::string, std::string>> titles;  // two lines
+};
 
-std::string sweep_table(const std::vector<Run>& runs, const std::vector<std::string>& keys, const Output& output) {
+// The shortest ends of dotted names that tell them apart; of links two words, as `nic.rate`.
+std::string short_title(const std::string& key, const std::vector<std::string>& keys) {
+  std::size_t at = key.rfind('.');
+  const auto ends_so = [&](const std::string& other) {
+    const std::string end = key.substr(at);
+    return other != key && other.size() >= end.size() && other.compare(other.size() - end.size(), end.size(), end) == 0;
+  };
+  while (at != std::string::npos && at != 0 && std::any_of(keys.begin(), keys.end(), ends_so))
+    at = key.rfind('.', at - 1);
+  const std::string link = ".override.";
+  if (const std::size_t found = key.find(link); found != std::string::npos && at != std::string::npos)
+    at = std::min(at, found + link.size() - 1);
+  return at == std::string::npos ? key : key.substr(at + 1);
+}
+
+// In two lines, at the dot or underscore nearest to the middle.
+std::pair<std::string, std::string> in_two_lines(const std::string& title) {
+  std::size_t best = std::string::npos;
+  const auto off_middle = [&](std::size_t at) {
+    const std::size_t twice = 2 * at + 2;
+    return twice > title.size() ? twice - title.size() : title.size() - twice;
+  };
+  for (std::size_t i = 0; i + 1 < title.size(); ++i)
+    if ((title[i] == '.' || title[i] == '_') && (best == std::string::npos || off_middle(i) < off_middle(best)))
+      best = i;
+  if (best == std::string::npos) return {title, ""};
+  return {title.substr(0, best + 1), title.substr(best + 1)};
+}
+
+KeyColumns whole_titles(const std::vector<std::string>& keys) {
+  KeyColumns columns{keys, {}};
+  for (const std::string& key : keys) columns.titles.emplace_back(key, "");
+  return columns;
+}
+
+KeyColumns short_titles(const std::vector<std::string>& keys) {
+  KeyColumns columns{keys, {}};
+  for (const std::string& key : keys) columns.titles.push_back(in_two_lines(short_title(key, keys)));
+  return columns;
+}
+
+// "topology.fabric=own, seed=1"
+std::string settings(const Run& run, const std::vector<std::string>& keys) {
+  std::vector<std::string> parts;
+  for (const std::string& key : keys) parts.push_back(key + "=" + value_at(run, key));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// `numbers`: of the rows' settings, in a column of their own; empty: without.
+TextTable make_table(const std::vector<Run>& runs, const KeyColumns& key_columns,
+                     const std::vector<std::size_t>& numbers) {
   const std::vector<SweepColumn> columns = columns_of(runs);
   TextTable table;
-  for (const std::string& key : keys) table.column(key, "", Align::Left);
+  if (!numbers.empty()) table.column("set", "", Align::Right);
+  for (const auto& [first, second] : key_columns.titles) table.column(first, second, Align::Left);
   table.column("strategy", "", Align::Left);
   table.column("GPUs", "", Align::Right);
   for (const SweepColumn& column : columns) table.column(column.title, column.unit, Align::Right);
-  for (const Run& run : runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = runs[i];
     std::vector<std::string> cells;
-    for (const std::string& key : keys) cells.push_back(value_at(run, key));
+    if (!numbers.empty()) cells.push_back(fmt::format("{}", numbers[i]));
+    for (const std::string& key : key_columns.keys) cells.push_back(value_at(run, key));
     cells.push_back(name_of(run.strategy));
     cells.push_back(fmt::format("{}", run.gpus));
     if (run.not_run) {
@@ -72,10 +132,40 @@ std::string sweep_table(const std::vector<Run>& runs, const std::vector<std::str
     }
     table.row(std::move(cells), run.not_run.has_value());
   }
-  std::string text;
-  for (const std::string& line : table.header_lines()) text += heading(line, output) + '\n';
-  for (const std::string& line : table.lines()) text += line + '\n';
-  return text;
+  return table;
+}
+
+// Keys whose values do not fit beside the numbers: each combination of them has a number, explained below the table.
+std::string numbered_table(const std::vector<Run>& runs, const std::vector<std::string>& keys, const Output& output) {
+  std::map<std::string, std::size_t> known;
+  std::vector<std::size_t> numbers;
+  std::string legend;
+  for (const Run& run : runs) {
+    const auto [at, added] = known.try_emplace(settings(run, keys), known.size() + 1);
+    numbers.push_back(at->second);
+    if (added) legend += wrapped(fmt::format("set {}: {}", at->second, at->first), kColumns, 4) + '\n';
+  }
+  return table_text(make_table(runs, {}, numbers), output) + legend;
+}
+
+}  // namespace
+
+std::string sweep_table(const std::vector<Run>& runs, const std::vector<std::string>& keys, const Output& output) {
+  const TextTable whole = make_table(runs, whole_titles(keys), {});
+  if (whole.width() <= kColumns || runs.empty()) return table_text(whole, output);
+  // What is the same in all rows needs no column.
+  std::vector<std::string> same, varied;
+  for (const std::string& key : keys) {
+    const bool equal = std::all_of(runs.begin(), runs.end(),
+                                   [&](const Run& run) { return value_at(run, key) == value_at(runs.front(), key); });
+    (equal ? same : varied).push_back(key);
+  }
+  const std::string in_all =
+      same.empty() ? "" : wrapped("in all rows: " + settings(runs.front(), same), kColumns, 4) + '\n';
+  for (const KeyColumns& columns : {whole_titles(varied), short_titles(varied)})
+    if (const TextTable table = make_table(runs, columns, {}); table.width() <= kColumns)
+      return in_all + table_text(table, output);
+  return in_all + numbered_table(runs, varied, output);
 }
 
 std::string progress_bar(std::size_t done, std::size_t total, std::size_t begun, double elapsed_s) {

@@ -1,5 +1,7 @@
 #include "simulator/cli/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -47,8 +49,8 @@ std::size_t TextTable::width() const {
   return sum < 2 ? 0 : sum - 2;
 }
 
-std::string TextTable::line(const std::vector<std::string>& cells, bool runs_over) const {
-  const auto width = widths();
+std::string TextTable::line(const std::vector<std::string>& cells, bool runs_over,
+                            const std::vector<std::size_t>& width) const {
   std::string text;
   for (std::size_t i = 0; i < cells.size() && i < columns_.size(); ++i) {
     if (i > 0) text += "  ";
@@ -65,15 +67,43 @@ std::vector<std::string> TextTable::header_lines() const {
     units.push_back(column.unit);
     any_unit |= !column.unit.empty();
   }
-  std::vector<std::string> lines = {line(titles, false)};
-  if (any_unit) lines.push_back(line(units, false));
+  const auto width = widths();
+  std::vector<std::string> lines = {line(titles, false, width)};
+  if (any_unit) lines.push_back(line(units, false, width));
   return lines;
 }
 
 std::vector<std::string> TextTable::lines() const {
-  std::vector<std::string> lines;
-  for (const Row& row : rows_) lines.push_back(line(row.cells, row.runs_over));
-  return lines;
+  return fitted(std::string::npos).lines;
+}
+
+TextTable::Fitted TextTable::fitted(std::size_t most) const {
+  Fitted fitted;
+  const auto width = widths();
+  for (const Row& row : rows_) {
+    std::string text = line(row.cells, row.runs_over, width);
+    const std::size_t colon = row.cells.empty() ? std::string::npos : row.cells.back().find(": ");
+    if (row.runs_over && colon != std::string::npos && text_width(text) > most) {
+      const std::string why = row.cells.back().substr(colon + 2);
+      auto note = std::find(fitted.notes.begin(), fitted.notes.end(), why);
+      if (note == fitted.notes.end()) note = fitted.notes.insert(fitted.notes.end(), why);
+      std::vector<std::string> cells = row.cells;
+      cells.back() = fmt::format("{} [{}]", cells.back().substr(0, colon), note - fitted.notes.begin() + 1);
+      text = line(cells, true, width);
+    }
+    fitted.lines.push_back(std::move(text));
+  }
+  return fitted;
+}
+
+std::string table_text(const TextTable& table, const Output& output) {
+  std::string text;
+  for (const std::string& line : table.header_lines()) text += heading(line, output) + '\n';
+  const TextTable::Fitted fitted = table.fitted(kColumns);
+  for (const std::string& line : fitted.lines) text += line + '\n';
+  for (std::size_t i = 0; i < fitted.notes.size(); ++i)
+    text += wrapped(fmt::format("[{}] {}", i + 1, fitted.notes[i]), kColumns, 4) + '\n';
+  return text;
 }
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "simulator/cli/output.h"
+
 namespace lockstep {
 
 enum class Align { Left, Right };
@@ -18,6 +20,12 @@ class TextTable {
   std::size_t width() const;
   std::vector<std::string> header_lines() const;
   std::vector<std::string> lines() const;
+  // The lines, where a row that runs over would be wider than `width` cut short: its last cell `not run: why` becomes
+  // `not run [1]`, and `why` is note 1. The same words are one note.
+  struct Fitted {
+    std::vector<std::string> lines, notes;
+  };
+  Fitted fitted(std::size_t width) const;
 
  private:
   struct Column {
@@ -29,11 +37,14 @@ class TextTable {
     bool runs_over;
   };
   std::vector<std::size_t> widths() const;
-  std::string line(const std::vector<std::string>& cells, bool runs_over) const;
+  std::string line(const std::vector<std::string>& cells, bool runs_over, const std::vector<std::size_t>& width) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };
+
+// Header, rows and notes of a table at most kColumns wide (where its columns are), ending in a newline.
+std::string table_text(const TextTable& table, const Output& output);
 
 // Columns that a text takes on a terminal: its code points (names here hold no wide or combining ones).
 std::size_t text_width(const std::string& text);

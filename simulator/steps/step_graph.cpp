@@ -38,28 +38,28 @@ int StepGraph::arrivals(const StepProgram& program, int meeting) const {
   return expected;
 }
 
-Item& ProgramBuilder::add(ItemKind kind, double host_s, const std::string& label) {
+Item& ProgramBuilder::add(ItemKind kind, double host_s, std::string_view label) {
   Item item;
   item.kind = kind;
   item.host_s = host_s;
   item.host_cause = host_cause_;
-  item.label = label.empty() ? -1 : add_label(graph_, label);
+  item.label = label.empty() || !graph_.keeps_labels ? -1 : add_label(graph_, label);
   items_.push_back(item);
   return items_.back();
 }
 
-void ProgramBuilder::kernel(double host_s, double device_s, Cause cause, const std::string& label) {
+void ProgramBuilder::kernel(double host_s, double device_s, Cause cause, std::string_view label) {
   Item& item = add(ItemKind::Kernel, host_s, label);
   item.device_s = device_s;
   item.cause = cause;
 }
 
-void ProgramBuilder::host(double host_s, Cause host_cause, const std::string& label) {
+void ProgramBuilder::host(double host_s, Cause host_cause, std::string_view label) {
   if (host_s <= 0) return;
   add(ItemKind::HostWork, host_s, label).host_cause = host_cause;
 }
 
-void ProgramBuilder::arrive(int meeting, double host_s, const std::string& label) {
+void ProgramBuilder::arrive(int meeting, double host_s, std::string_view label) {
   add(ItemKind::Arrive, host_s, label).meeting = meeting;
 }
 
@@ -73,12 +73,12 @@ void ProgramBuilder::host_sync() {
   add(ItemKind::HostSync, 0, "");
 }
 
-void ProgramBuilder::loader_wait(const std::string& label) {
+void ProgramBuilder::loader_wait(std::string_view label) {
   add(ItemKind::LoaderWait, 0, label).host_cause = Cause::Input;
 }
 
-int add_label(StepGraph& graph, const std::string& label) {
-  graph.labels.push_back(label);
+int add_label(StepGraph& graph, std::string_view label) {
+  graph.labels.emplace_back(label);
   return static_cast<int>(graph.labels.size()) - 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -94,6 +95,7 @@ struct StepGraph {
   std::vector<RankClass> classes;
   std::vector<Link> links;  // capacities as the simulated ranks see them (shared links divided when folded)
   std::vector<std::string> labels;
+  bool keeps_labels = true;  // false: items have none, for who wants neither timeline nor parts
   std::unordered_map<std::string, std::int32_t> link_index;  // id -> index into links; kept by add_link()
   double launch_latency_s = 8e-6;  // a kernel starts so long after its launch on the host at the earliest
   double contention = 1.15;        // compute takes this factor longer while the communication stream is busy
@@ -120,24 +122,25 @@ inline constexpr int kQueueCheck = 8;
 class ProgramBuilder {
  public:
   ProgramBuilder(StepGraph& graph, std::vector<Item>& items) : graph_(graph), items_(items) {}
-  void kernel(double host_s, double device_s, Cause cause, const std::string& label);
-  void host(double host_s, Cause host_cause, const std::string& label);
-  void arrive(int meeting, double host_s, const std::string& label);
+  void kernel(double host_s, double device_s, Cause cause, std::string_view label);
+  void host(double host_s, Cause host_cause, std::string_view label);
+  void arrive(int meeting, double host_s, std::string_view label);
   void stream_wait(int meeting);
   void host_wait(int meeting);
   void host_sync();
-  void loader_wait(const std::string& label);
+  void loader_wait(std::string_view label);
+  bool keeps_labels() const { return graph_.keeps_labels; }
   // What an idle compute lane counts as while the host does the items that follow.
   void set_host_cause(Cause cause) { host_cause_ = cause; }
 
  private:
-  Item& add(ItemKind kind, double host_s, const std::string& label);
+  Item& add(ItemKind kind, double host_s, std::string_view label);
   StepGraph& graph_;
   std::vector<Item>& items_;
   Cause host_cause_ = Cause::HostBound;
 };
 
-int add_label(StepGraph& graph, const std::string& label);
+int add_label(StepGraph& graph, std::string_view label);
 // Index of a link with this id, added when new.
 std::int32_t add_link(StepGraph& graph, const Link& link);
 

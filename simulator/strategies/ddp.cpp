@@ -32,7 +32,9 @@ class DdpBuilder {
       : options_(context.scenario.ddp),
         ranks_(context.request.gpus),
         ring_(ring_of(context.topology, context.request.gpus)),
-        phases_(bucket_phases(context.model, options_, torch_version(context.scenario))) {
+        phases_(bucket_phases(context.model, options_, torch_version(context.scenario))),
+        expected_wait_s_(expected_wait_s(context.request, context.ddp)) {
+    graph_.keeps_labels = context.request.labels;
     graph_.launch_latency_s = context.host.launch_latency;
     graph_.contention = context.ddp.phi;
     for (const RankKind& kind : rank_kinds(context.request)) {
@@ -70,6 +72,7 @@ class DdpBuilder {
 
   // That of the class at hand.
   void add_program(StepProgram& step, const std::vector<Bucket>& buckets, Reduction reduction, bool rebuilds) {
+    if (!graph_.warm_up.empty()) step.programs[class_].reserve(graph_.warm_up.back().programs[class_].size());
     ProgramBuilder program(graph_, step.programs[class_]);
     const RankView view;
     next_meeting_ = 0;
@@ -205,13 +208,15 @@ class DdpBuilder {
 
   // Ranks are never quite equally fast; without drawn noise every step carries the expected wait for the slowest.
   void add_expected_wait(ProgramBuilder& program) {
-    const Noise& noise = context().scenario.noise;
-    if (noise.none || noise.jitter || ranks_ == 1) return;
-    const double wait = straggler_wait_seconds(context().request.single_step_s, ranks_, context().ddp);
-    if (wait <= 0) return;
+    if (expected_wait_s_ <= 0) return;
     // On the host too: in a step that the host limits, it is hosts that differ, and an idle stream would hide the wait.
-    program.kernel(0, wait, Cause::WaitForPeers, "expected wait for the slowest rank");
-    program.host(wait, Cause::WaitForPeers, "expected wait for the slowest rank");
+    program.kernel(0, expected_wait_s_, Cause::WaitForPeers, "expected wait for the slowest rank");
+    program.host(expected_wait_s_, Cause::WaitForPeers, "expected wait for the slowest rank");
+  }
+  static double expected_wait_s(const PointRequest& request, const DdpCosts& costs) {
+    const Noise& noise = request.scenario->noise;
+    if (noise.none || noise.jitter || request.gpus == 1) return 0;
+    return straggler_wait_seconds(request.single_step_s, request.gpus, costs);
   }
 
   // The reducer during one backward pass.
@@ -252,7 +257,8 @@ class DdpBuilder {
       const StepContext& context = builder_.context();
       const Parameter& parameter = context.model.parameter(id);
       program_.kernel(host_s, bucket_copy_seconds(parameter.bytes(), 1, context.memory_bandwidth, context.ddp),
-                      Cause::BucketCopies, fmt::format("{} {}", label, parameter.name));
+                      Cause::BucketCopies,
+                      program_.keeps_labels() ? fmt::format("{} {}", label, parameter.name) : std::string());
     }
 
     void launch(std::size_t bucket) {
@@ -288,6 +294,7 @@ class DdpBuilder {
   int ranks_;
   Ring ring_;
   BucketPhases phases_;
+  double expected_wait_s_;  // of every step
   StepGraph graph_;
 };
 

@@ -36,6 +36,7 @@ class DpBuilder {
   }
 
   StepGraph build() {
+    graph_.keeps_labels = context_.request.labels;
     graph_.launch_latency_s = host_.launch_latency;
     graph_.contention = context_.ddp.phi;
     graph_.classes = {{0, 1, false}, {1, gpus_ - 1, context_.request.folded}};
@@ -84,14 +85,14 @@ class DpBuilder {
     return step_.meetings.back();
   }
   int last_meeting() const { return static_cast<int>(step_.meetings.size()) - 1; }
-  void all_arrive(double host_s, const std::string& label) {
+  void all_arrive(double host_s, std::string_view label) {
     for (auto* program : programs_) program->arrive(last_meeting(), host_s, label);
   }
   void host_meeting(const std::string& name, Cause cause) {
     new_meeting(name, ArriveOn::Host, cause, {true, true});
     all_arrive(0, name);
   }
-  void both_host(double host_s, Cause cause, const std::string& label) {
+  void both_host(double host_s, Cause cause, std::string_view label) {
     for (auto* program : programs_) program->host(host_s, cause, label);
   }
   void host_cause(Cause cause) {

@@ -6,7 +6,7 @@ namespace lockstep {
 namespace {
 
 void add_kernel(ProgramBuilder& program, const RankView& view, double host_s, double device_s, Cause cause,
-                const std::string& label) {
+                std::string_view label) {
   if (view.mirrors_only) {
     program.host(host_s, Cause::HostBound, label);
   } else {
@@ -14,7 +14,8 @@ void add_kernel(ProgramBuilder& program, const RankView& view, double host_s, do
   }
 }
 
-std::string label_of(const char* kernel, const Op& op) {
+std::string label_of(const ProgramBuilder& program, const char* kernel, const Op& op) {
+  if (!program.keeps_labels()) return {};
   return op.name.empty() ? kernel : fmt::format("{} {}", kernel, op.name);
 }
 
@@ -35,7 +36,7 @@ void add_forward(ProgramBuilder& program, const StepContext& context, const Rank
     if (context.is_loss(static_cast<OpId>(i))) continue;
     for (const auto& kernel : context.op_costs[i].forward)
       add_kernel(program, view, host_seconds(kernel.host, context.host) * view.forward_factor, kernel.seconds,
-                 Cause::Forward, label_of(kernel.label, context.model.ops[i]));
+                 Cause::Forward, label_of(program, kernel.label, context.model.ops[i]));
   }
 }
 
@@ -64,7 +65,7 @@ void add_backward(ProgramBuilder& program, const StepContext& context, const Ran
     const auto index = static_cast<std::size_t>(id);
     for (const auto& kernel : context.op_costs[index].backward)
       add_kernel(program, view, host_seconds(kernel.host, context.host) * view.backward_factor, kernel.seconds,
-                 Cause::Backward, label_of(kernel.label, context.model.ops[index]));
+                 Cause::Backward, label_of(program, kernel.label, context.model.ops[index]));
     for (const auto parameter : context.ready_at[index]) {
       if (accumulates) {
         const auto kernel = accumulate_kernel(context.model.parameter(parameter), context.compute, context.host);

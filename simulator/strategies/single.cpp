@@ -10,6 +10,7 @@ namespace lockstep {
 
 StepGraph build_single(const StepContext& context) {
   StepGraph graph;
+  graph.keeps_labels = context.request.labels;
   graph.launch_latency_s = context.host.launch_latency;
   graph.contention = context.ddp.phi;
   graph.classes = {{0, 1, false}};

@@ -29,6 +29,7 @@ struct PointRequest {
   double own_batch_s = 0;    // a micro-step of this point with its batch at hand; sets what a loader has of the CPU
   bool folded = true;        // identical ranks simulated once
   int node = 0;              // whose GPU and host the costs are of
+  bool labels = true;        // StepGraph::labels, for timeline and parts
 };
 
 // Consecutive ranks on nodes of the same GPU and host: what one program serves.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -9,10 +10,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <locale>
 #include <sstream>
 
-#include "simulator/base/ensure.h"
 #include "simulator/result/result.h"
+#include "simulator/sweep/statement.h"
 
 namespace lockstep {
 namespace {
@@ -29,46 +31,10 @@ tl::unexpected<Errors> wrong(ErrorKind kind, const std::string& file, std::strin
   return tl::make_unexpected(Errors{error});
 }
 
-// One prepared statement; `good` is false once something failed.
-class Statement {
- public:
-  Statement(sqlite3* database, const char* sql) {
-    good_ = sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr) == SQLITE_OK;
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& bind(int at, const std::string& text) {
-    good_ = good_ && sqlite3_bind_text(statement_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT) ==
-                         SQLITE_OK;
-    return *this;
-  }
-  Statement& bind(int at, std::size_t number) {
-    good_ = good_ && sqlite3_bind_int64(statement_, at, static_cast<sqlite3_int64>(number)) == SQLITE_OK;
-    return *this;
-  }
-  bool row() {
-    if (!good_) return false;
-    const int code = sqlite3_step(statement_);
-    good_ = code == SQLITE_ROW || code == SQLITE_DONE;
-    return code == SQLITE_ROW;
-  }
-  bool run() {
-    row();
-    return good_;
-  }
-  std::string text(int column) const {
-    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
-    const int size = sqlite3_column_bytes(statement_, column);
-    return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
-  }
-  std::size_t number(int column) const { return static_cast<std::size_t>(sqlite3_column_int64(statement_, column)); }
-
- private:
-  sqlite3_stmt* statement_ = nullptr;
-  bool good_ = false;
-};
+// Of the columns combination, key, state, run.
+StoredPoint point_in(const Statement& row) {
+  return {row.number(0), row.text(1), row.text(2), row.text(3)};
+}
 
 bool execute(sqlite3* database, const char* sql) {
   return sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
@@ -93,7 +59,11 @@ struct SweepStore::Connection {
   sqlite3* database = nullptr;
   int lock = -1;
   std::string file;
+  // Of every point, so prepared once.
+  std::optional<Statement> insert, exists, select, select_from;
+  std::size_t points = 0;  // in the file: nobody else adds any
   ~Connection() {
+    for (auto* statement : {&insert, &exists, &select, &select_from}) statement->reset();
     sqlite3_close(database);
     if (lock >= 0) ::close(lock);
   }
@@ -124,8 +94,9 @@ struct SweepStore::Connection {
     return {};
   }
 
-  tl::expected<void, Errors> open_database() {
-    if (sqlite3_open(file.c_str(), &database) != SQLITE_OK) return failed("the sweep cannot be opened");
+  tl::expected<void, Errors> open_database(int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {
+    if (sqlite3_open_v2(file.c_str(), &database, flags, nullptr) != SQLITE_OK)
+      return failed("the sweep cannot be opened");
     sqlite3_busy_timeout(database, kBusyMs);
     // NORMAL: no wait for the disk at each point. A killed program loses nothing, a power cut the last points at most.
     if (!file.empty() &&
@@ -146,16 +117,17 @@ struct SweepStore::Connection {
                                                            {"method", identity.method},
                                                            {"points", fmt::format("{}", identity.points)},
                                                            {"scenario", identity.scenario},
-                                                           {"identity", identity.identity}};
+                                                           {"identity", identity.identity},
+                                                           {"keys", fmt::format("{}", fmt::join(identity.keys, "\n"))}};
     for (const auto& [key, value] : entries) {
-      Statement insert(database, "INSERT INTO meta VALUES(?1, ?2)");
-      if (!insert.bind(1, key).bind(2, value).run()) return failed("the sweep cannot be written");
+      Statement entry(database, "INSERT INTO meta VALUES(?1, ?2)");
+      if (!entry.bind(1, key).bind(2, value).run()) return failed("the sweep cannot be written");
     }
     if (!execute(database, "COMMIT")) return failed("the sweep cannot be written");
     return {};
   }
 
-  tl::expected<void, Errors> check(const SweepIdentity& identity) const {
+  tl::expected<void, Errors> check_format() const {
     if (meta("format") != "lockstep-sweep")
       return wrong(ErrorKind::Conflict, file, "this is no sweep of lockstep", "give another folder");
     if (const std::string version = meta("format_version"); version != fmt::format("{}", kSweepFormatVersion))
@@ -163,6 +135,11 @@ struct SweepStore::Connection {
           ErrorKind::NotSupported, file,
           fmt::format("the sweep has format_version {}, this lockstep writes {}", version, kSweepFormatVersion),
           "give another folder");
+    return {};
+  }
+
+  tl::expected<void, Errors> check(const SweepIdentity& identity) const {
+    if (auto good = check_format(); !good) return good;
     if (const std::string version = meta("lockstep_version"); version != lockstep_version())
       return wrong(ErrorKind::Conflict, file,
                    fmt::format("the sweep was begun by lockstep {}, this is {}", version, lockstep_version()),
@@ -178,6 +155,19 @@ struct SweepStore::Connection {
                    fmt::format("the folder holds the sweep of another scenario: `{}` there, `{}` here", there, here),
                    "give another folder, or the scenario of this one");
     }
+    return {};
+  }
+
+  tl::expected<void, Errors> prepare() {
+    Statement count(database, "SELECT count(*) FROM points");
+    if (!count.row()) return failed("the sweep cannot be read");
+    points = count.number(0);
+    insert.emplace(database, "INSERT INTO points VALUES(?1, ?2, ?3, ?4)");
+    exists.emplace(database, "SELECT 1 FROM points WHERE combination = ?1");
+    select.emplace(database, "SELECT combination, key, state, run FROM points WHERE combination = ?1");
+    select_from.emplace(database,
+                        "SELECT combination, key, state, run FROM points WHERE combination >= ?1 "
+                        "ORDER BY combination LIMIT 1");
     return {};
   }
 
@@ -203,32 +193,63 @@ Expected<SweepStore> SweepStore::open(const std::string& folder, const SweepIden
   if (!good) return tl::unexpected(std::move(good.error()));
   if (!execute(connection->database, "DELETE FROM points WHERE state = 'failed'"))
     return connection->failed("the sweep cannot be written");
+  if (auto prepared = connection->prepare(); !prepared) return tl::unexpected(std::move(prepared.error()));
   return SweepStore(std::move(connection));
+}
+
+Expected<SweepStore> SweepStore::open_to_read(const std::string& folder) {
+  auto connection = std::make_unique<Connection>();
+  connection->file = (std::filesystem::path(folder) / "sweep.sqlite").string();
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(connection->file, ignored))
+    return wrong(ErrorKind::Io, folder, "no sweep is kept here", "`lockstep sweep FILE -o DIR` keeps one");
+  if (auto opened = connection->open_database(SQLITE_OPEN_READWRITE); !opened)
+    return tl::unexpected(std::move(opened.error()));
+  if (auto good = connection->check_format(); !good) return tl::unexpected(std::move(good.error()));
+  if (auto prepared = connection->prepare(); !prepared) return tl::unexpected(std::move(prepared.error()));
+  return SweepStore(std::move(connection));
+}
+
+SweepIdentity SweepStore::identity() const {
+  SweepIdentity identity;
+  identity.scenario = connection_->meta("scenario");
+  identity.identity = connection_->meta("identity");
+  identity.method = connection_->meta("method");
+  std::istringstream points(connection_->meta("points")), keys(connection_->meta("keys"));
+  points.imbue(std::locale::classic());
+  points >> identity.points;
+  for (std::string key; std::getline(keys, key);) identity.keys.push_back(key);
+  return identity;
 }
 
 tl::expected<void, Errors> SweepStore::put(const StoredPoint& point) {
   // A statement alone is a transaction.
-  Statement insert(connection_->database, "INSERT INTO points VALUES(?1, ?2, ?3, ?4)");
-  insert.bind(1, point.combination).bind(2, point.key).bind(3, point.state).bind(4, point.run);
-  if (!insert.run()) return connection_->failed("a point cannot be stored");
+  Use insert(connection_->insert);
+  insert->bind(1, point.combination).bind(2, point.key).bind(3, point.state).bind(4, point.run);
+  if (!insert->run()) return connection_->failed("a point cannot be stored");
+  ++connection_->points;
   return {};
 }
 
 bool SweepStore::has(std::size_t combination) const {
-  Statement statement(connection_->database, "SELECT 1 FROM points WHERE combination = ?1");
-  return statement.bind(1, combination).row();
+  Use exists(connection_->exists);
+  return exists->bind(1, combination).row();
 }
 
 std::optional<StoredPoint> SweepStore::get(std::size_t combination) const {
-  Statement statement(connection_->database, "SELECT key, state, run FROM points WHERE combination = ?1");
-  if (!statement.bind(1, combination).row()) return std::nullopt;
-  return StoredPoint{combination, statement.text(0), statement.text(1), statement.text(2)};
+  Use select(connection_->select);
+  if (!select->bind(1, combination).row()) return std::nullopt;
+  return point_in(*select);
+}
+
+std::optional<StoredPoint> SweepStore::get_from(std::size_t combination) const {
+  Use select(connection_->select_from);
+  if (!select->bind(1, combination).row()) return std::nullopt;
+  return point_in(*select);
 }
 
 std::size_t SweepStore::size() const {
-  Statement statement(connection_->database, "SELECT count(*) FROM points");
-  LOCKSTEP_ENSURE(statement.row(), "the points cannot be counted: {}", sqlite3_errmsg(connection_->database));
-  return statement.number(0);
+  return connection_->points;
 }
 
 void SweepStore::forget_lock() const {

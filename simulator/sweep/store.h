@@ -4,7 +4,8 @@
 //
 // Tables, format_version 1:
 //   meta(key, value)   format = lockstep-sweep, format_version, lockstep_version, method, points,
-//                      scenario (resolved YAML, lists where keys are swept), identity (what must agree to go on)
+//                      scenario (resolved YAML, lists where keys are swept), identity (what must agree to go on),
+//                      keys (those swept, in the order of the axes, a line each)
 //   points(combination, key, state, run)   combination: number of scenarios/sweep_axes.h; key: "gpus=8, strategy=dp";
 //                      state: run, not_run or failed; run: a run of docs/interface.md ("A result") as JSON
 #pragma once
@@ -27,6 +28,7 @@ struct SweepIdentity {
   std::string identity;  // lines "key: value"
   std::string method;    // simulate, estimate, messages
   std::size_t points = 0;
+  std::vector<std::string> keys;  // swept, in the order of the axes
 };
 
 struct StoredPoint {
@@ -42,6 +44,11 @@ class SweepStore {
   // forgotten, so that they are tried again. Errors: Conflict (another scenario's sweep, another version of lockstep,
   // in use by another process), NotSupported (a newer format), Io.
   static Expected<SweepStore> open(const std::string& folder, const SweepIdentity& identity);
+  // To read what a folder keeps; nothing is added. Another process may add to it meanwhile. Errors: Io (no sweep
+  // there), Conflict, NotSupported.
+  static Expected<SweepStore> open_to_read(const std::string& folder);
+  SweepIdentity identity() const;  // of what is kept
+
   SweepStore(SweepStore&&) noexcept;
   SweepStore& operator=(SweepStore&&) noexcept;
   ~SweepStore();
@@ -50,6 +57,8 @@ class SweepStore {
   tl::expected<void, Errors> put(const StoredPoint& point);
   bool has(std::size_t combination) const;
   std::optional<StoredPoint> get(std::size_t combination) const;
+  // The first one from this number on.
+  std::optional<StoredPoint> get_from(std::size_t combination) const;
   std::size_t size() const;
   // To be called in every forked child: the child must not hold the folder when this process is gone.
   void forget_lock() const;

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "scenarios/fields.h"
 #include "simulator/answers/bands.h"
-#include "simulator/answers/inputs.h"
-#include "simulator/answers/points.h"
 #include "simulator/base/document.h"
 #include "simulator/result/json.h"
 #include "simulator/sweep/workers.h"
+#include "topologies/presets.h"
 
 namespace lockstep {
 namespace {
@@ -46,16 +44,21 @@ std::uint64_t fingerprint(const std::string& text) {
   return hash;
 }
 
-// The files that a scenario names by path, each with the fingerprint of what it holds.
-void add_files(const Scenario& scenario, std::set<std::string>& lines) {
-  const std::filesystem::path folder = std::filesystem::path(scenario.file).parent_path();
-  for (const std::string& name : {scenario.model_name, scenario.topology_node, scenario.topology_fabric}) {
-    if (!is_model_path(name)) continue;
-    std::error_code ignored;
-    const std::filesystem::path beside = folder / name;
-    const bool there = std::filesystem::path(name).is_relative() && std::filesystem::exists(beside, ignored);
-    if (const auto text = read_text_file(there ? beside.string() : name))
-      lines.insert(fmt::format("file {}: {:016x}", name, fingerprint(*text)));
+// A preset by its place in the folder of presets, wherever that lies on this machine.
+std::string name_of_file(const std::string& path) {
+  for (const std::string& root : default_preset_paths().roots)
+    if (path.rfind(root, 0) == 0) return path.substr(root.size() + (root.back() == '/' ? 0 : 1));
+  return path;
+}
+
+// The files that were read for these inputs, each with the fingerprint of what it holds.
+void add_files(const Inputs& inputs, std::map<std::string, std::string>& lines) {
+  std::vector<std::string> files = inputs.topology.files;
+  if (const std::string model = model_file(inputs.scenario()); !model.empty()) files.push_back(model);
+  for (const std::string& file : files) {
+    if (lines.count(file) != 0) continue;
+    if (const auto text = read_text_file(file))
+      lines[file] = fmt::format("file {}: {:016x}", name_of_file(file), fingerprint(*text));
   }
 }
 
@@ -100,17 +103,6 @@ std::string reason(const Errors& errors) {
   return first.key.empty() ? first.message : fmt::format("{}: {}", first.key, first.message);
 }
 
-Expected<Run> predict_loaded(const Inputs& inputs, Method method) {
-  const Scenario& scenario = inputs.scenario();
-  Points points(inputs, method, {});
-  Expected<Run> run = points.run(scenario.strategies.front(), scenario.gpus.front());
-  if (!run || run->not_run) return run;
-  Expected<Uncertainty> uncertainty = uncertainty_of(*run, points);
-  if (!uncertainty) return tl::unexpected(std::move(uncertainty.error()));
-  run->uncertainty = *std::move(uncertainty);
-  return run;
-}
-
 void name_point(Run& run, const SweepAxes& axes, std::size_t combination) {
   for (auto& [key, value] : axes.point(combination)) run.point[key] = std::move(value);
 }
@@ -147,83 +139,104 @@ StoredPoint stored_point(const SweepAxes& axes, const WorkDone& done) {
   return point;
 }
 
+tl::unexpected<Errors> no_process() {
+  Error error;
+  error.kind = ErrorKind::RunFailed;
+  error.message = "no process could be started";
+  return tl::make_unexpected(Errors{error});
+}
+
 }  // namespace
 
 Expected<SweepIdentity> sweep_identity(const SweepAxes& axes, Method method) {
   SweepIdentity identity;
   identity.method = name_of_method(method);
   identity.points = axes.points();
+  for (const SweepAxis& axis : axes.axes()) identity.keys.push_back(axis.key);
   std::set<std::string> lines;
-  bool loaded = false;
+  std::map<std::string, std::string> files;
+  LoadedInputs loaded;
   std::optional<Errors> first_errors;
-  for (const std::size_t probe : axes.probes()) {
-    const Document document = axes.document(probe);
-    Expected<ReadScenario> read = read_scenario_document(document);
-    if (read) {
-      for (const ResolvedField& field : scenario_fields().resolved(read->scenario, read->reading))
-        if (field.key != "question" && axis_at(axes, field.key) == nullptr)
-          lines.insert(fmt::format("{}: {}", field.key, field.yaml));
-      add_files(read->scenario, lines);
-      if (identity.scenario.empty()) identity.scenario = resolved_with_lists(axes, *read);
+  bool any = false;
+  const auto look_at = [&](std::size_t probe) {
+    const auto inputs = load_inputs(axes.document(probe), loaded);
+    if (!inputs) {
+      if (!first_errors) first_errors = inputs.error();
+      return;
     }
-    if (loaded) continue;
-    const auto inputs = load_inputs(document);
-    loaded = inputs.has_value();
-    if (!loaded && !first_errors) first_errors = inputs.error();
-  }
-  if (!loaded) return tl::unexpected(*std::move(first_errors));
+    any = true;
+    for (const ResolvedField& field : scenario_fields().resolved(inputs->scenario(), inputs->read.reading))
+      if (field.key != "question" && axis_at(axes, field.key) == nullptr)
+        lines.insert(fmt::format("{}: {}", field.key, field.yaml));
+    add_files(*inputs, files);
+    if (identity.scenario.empty()) identity.scenario = resolved_with_lists(axes, inputs->read);
+  };
+  for (const std::size_t probe : axes.probes_of_words()) look_at(probe);
+  for (const std::size_t probe : axes.probes())
+    if (!any) look_at(probe);
+  if (!any) return tl::unexpected(*std::move(first_errors));
   for (const SweepAxis& axis : axes.axes()) identity.identity += fmt::format("{}: {}\n", axis.key, flow_list(axis));
+  for (const auto& [file, line] : files) lines.insert(line);
   for (const std::string& line : lines) identity.identity += line + '\n';
   return identity;
 }
 
-SweptPoint predict_swept_point(const SweepAxes& axes, std::size_t combination, Method method) {
+Expected<Run> SweptPoints::predict_loaded(const Inputs& inputs) {
+  const Scenario& scenario = inputs.scenario();
+  Points points(inputs, method_, source_);
+  Expected<Run> run = points.run(scenario.strategies.front(), scenario.gpus.front());
+  if (!run || run->not_run) return run;
+  Expected<Uncertainty> uncertainty = uncertainty_of(*run, points);
+  if (!uncertainty) return tl::unexpected(std::move(uncertainty.error()));
+  run->uncertainty = *std::move(uncertainty);
+  return run;
+}
+
+SweptPoint SweptPoints::predict(std::size_t combination) {
   SweptPoint point;
   const auto fail = [&](const Errors& errors) {
-    point.run = run_without_answer(axes, combination);
+    point.run = run_without_answer(axes_, combination);
     point.run.not_run = reason(errors);
     point.failed = !errors.empty() && errors.front().kind == ErrorKind::RunFailed;
   };
-  if (const auto inputs = load_inputs(axes.document(combination))) {
-    if (auto run = predict_loaded(*inputs, method))
+  if (const auto inputs = load_inputs(axes_.document(combination), loaded_)) {
+    if (auto run = predict_loaded(*inputs))
       point.run = *std::move(run);
     else
       fail(run.error());
   } else {
     fail(inputs.error());
   }
-  name_point(point.run, axes, combination);
+  name_point(point.run, axes_, combination);
   return point;
 }
 
 Expected<bool> fill_sweep(const SweepAxes& axes, SweepStore& store, const SweepOptions& options) {
+  SweptPoints points(axes, options.method);  // each worker has its own copy from the fork on
   Workers workers(
-      options.workers,
-      [&](std::size_t combination) { return message_of(predict_swept_point(axes, combination, options.method)); },
+      options.workers, [&](std::size_t combination) { return message_of(points.predict(combination)); },
       [&] { store.forget_lock(); });
   std::size_t next = 0, done = store.size();
   const auto stopped = [&] { return options.stop && options.stop(); };
-  while (!stopped()) {
-    while (next < axes.combinations() && workers.idle()) {
-      if (!axes.left_out(next) && !store.has(next) && !workers.give(next)) {
-        Error error;
-        error.kind = ErrorKind::RunFailed;
-        error.message = "no process could be started";
-        return tl::make_unexpected(Errors{error});
-      }
+  std::vector<WorkDone> finished;
+  while (true) {
+    // First the workers, then the file: they compute while it is written.
+    while (!stopped() && next < axes.combinations() && workers.idle()) {
+      if (!axes.left_out(next) && !store.has(next) && !workers.give(next)) return no_process();
       ++next;
     }
-    if (options.progress) options.progress(done);
-    if (!workers.busy()) return true;
-    for (const WorkDone& one : workers.wait(kWaitMs)) {
+    for (const WorkDone& one : finished) {
       if (one.died && stopped()) return false;
       if (auto put = store.put(stored_point(axes, one)); !put) return tl::unexpected(std::move(put.error()));
       ++done;
       if (!options.stored) continue;
       if (auto good = options.stored(); !good) return tl::unexpected(std::move(good.error()));
     }
+    if (stopped()) return false;
+    if (options.progress) options.progress(done);
+    if (!workers.busy()) return true;
+    finished = workers.wait(kWaitMs);
   }
-  return false;
 }
 
 }  // namespace lockstep

@@ -195,37 +195,57 @@ std::string one_point_scenario() {
   return file;
 }
 
-// Points of a sweep by one worker: for each second, and how much a hundred times as many take in memory (parent).
-void sweep_points(benchmark::State& state, const std::string& scenario) {
+// 10 or 1 batches x 10 numbers of GPUs x 10 bucket sizes x 10 rates of the network.
+std::string grid_scenario(int batches) {
+  const char* folder = std::getenv("TMPDIR");
+  const std::string file =
+      fmt::format("{}/lockstep-bench-{}-{}.yaml", folder == nullptr ? "/tmp" : folder, ::getpid(), batches);
+  const char* const all = "16, 32, 48, 64, 96, 128, 160, 192, 224, 256";
+  std::ofstream(file)
+      << "model: resnet50\nbatch: {per_gpu: [" << (batches == 1 ? "128" : all)
+      << "]}\ntopology: {node: dgx-a100-80gb, fabric: ib-hdr-8x200, override: {nic.rate: [25Gb/s, 50Gb/s, "
+         "75Gb/s, 100Gb/s, 125Gb/s, 150Gb/s, 175Gb/s, 200Gb/s, 300Gb/s, 400Gb/s]}}\n"
+         "gpus: [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]\nstrategy: ddp\nddp: {bucket_cap: [1MiB, "
+         "5MiB, 10MiB, 15MiB, 20MiB, 25MiB, 40MiB, 50MiB, 75MiB, 100MiB]}\n";
+  return file;
+}
+
+// Points per second and core of the cores' time (user and system, workers and what they fork included), and the peak
+// memory of the parent and of the largest of its workers at 1 000 and at 10 000 points.
+void sweep_points(benchmark::State& state) {
   if (program.empty()) {
     state.SkipWithError("give --program=.../lockstep");
     return;
   }
-  const auto run = [&](std::int64_t points, bool estimate) {
-    std::string seeds;
-    for (std::int64_t i = 1; i <= points; ++i) seeds += fmt::format("{}{}", i == 1 ? "" : ",", i);
-    std::vector<std::string> command{program, "sweep", scenario, "--workers",
-                                     "1",     "--csv", "--set",  "seed=[" + seeds + "]"};
-    if (estimate) command.push_back("--estimate");
-    return run_program(command);
-  };
   const bool estimate = state.range(0) != 0;
-  const std::int64_t points = state.range(1);
-  double per_point_s = 1e9, growth = 0;
+  const auto run = [&](int batches) {
+    const std::string scenario = grid_scenario(batches);
+    std::vector<std::string> command{program, "sweep", scenario, "--csv"};
+    if (estimate) command.push_back("--estimate");
+    const WatchedReport report = watch_program(command);
+    std::remove(scenario.c_str());
+    return report;
+  };
+  WatchedReport few, many;
   for (auto _ : state) {
-    const ChildReport few = run(points / 100, estimate), many = run(points, estimate);
+    few = run(1);
+    many = run(10);
     if (!few.ended_well || !many.ended_well) {
       state.SkipWithError("the sweep failed");
       return;
     }
     state.SetIterationTime(many.wall_s);
-    per_point_s = std::min(per_point_s, many.wall_s / static_cast<double>(points));
-    growth = many.peak_bytes - few.peak_bytes;
   }
-  const char* how = estimate ? "estimated" : "simulated";
-  note({fmt::format("sweep, {} points on one core", how), "", fmt::format("{:.0f} /s", 1 / per_point_s), per_point_s});
-  note({fmt::format("sweep, memory of {} points less that of {}", points, points / 100), "",
-        fmt::format("{:.1f} MB", growth / 1e6)});
+  const std::string how = estimate ? "estimated" : "simulated";
+  const double per_point_s = many.cpu_s / 10'000;
+  note({"sweep, points " + how + " per second and core", "", fmt::format("{:.0f} /s", 1 / per_point_s), per_point_s});
+  note({"sweep, 10 000 points " + how + ", wall", "", fmt::format("{:.1f} s", many.wall_s)});
+  const auto memory = [&](const char* whose, double at_few, double at_many) {
+    note({fmt::format("sweep, {}, {} at 1 000 points", how, whose), "", fmt::format("{:.1f} MB", at_few / 1e6)});
+    note({fmt::format("sweep, {}, {} at 10 000, ratio", how, whose), "< 1.1", fmt::format("{:.2f}", at_many / at_few)});
+  };
+  memory("parent", few.own_peak_bytes, many.own_peak_bytes);
+  memory("a worker", few.forked_peak_bytes, many.forked_peak_bytes);
 }
 
 std::string program_beside() {
@@ -266,9 +286,9 @@ int main_of(int argc, char** argv) {
   process("process_help", {"--help"}, "`lockstep --help`", "");
   process("process_estimate", {"predict", scenario, "--estimate"}, "`lockstep predict --estimate`, one point", "");
   process("process_predict", {"predict", scenario}, "`lockstep predict`, one point", "< 60 ms");
-  benchmark::RegisterBenchmark("sweep_points", [=](benchmark::State& state) { sweep_points(state, scenario); })
-      ->Args({0, 1000})
-      ->Args({1, 10'000})
+  benchmark::RegisterBenchmark("sweep_points", sweep_points)
+      ->Arg(0)
+      ->Arg(1)
       ->Iterations(1)
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);

@@ -115,6 +115,24 @@ TEST(Schema, ShortFormsAndDottedKeysSatisfyIt) {
   EXPECT_EQ(validate(schemas()[0], files), 0);
 }
 
+TEST(Schema, SweptScenariosSatisfyIt) {
+  const std::string start = "batch: {per_gpu: [8, 16]}\ngpus: [8, 16]\n";
+  std::string files;
+  int number = 0;
+  for (const char* text :
+       {"model: [resnet50, resnet18]\ntopology: [dgx-a100-80gb, {node: dgx-a100-80gb, fabric: own}]\nseed: [1, 2]\n",
+        "model: {mlp: {inputs: [3, 4], hidden: [[4], [4, 4]], outputs: 2}}\ntopology: {node: [x, y], fabric: [own]}\n",
+        "model: {name: vgg16, image: [default, 64]}\ntopology: x\nddp: {bucket_cap: [default, 25 MiB]}\n",
+        "model: {mlp: {hidden: [4, 4]}}\ntopology: x\nnoise: [none, {jitter: 5%}]\n",
+        "model: gpt2\ntopology: {node: x, override: {nic.rate: [1GB/s, 2GB/s]}}\nprecision: [fp32, amp-bf16]\n",
+        "model: gpt2\ntopology: x\ntf32: {conv: [true, auto]}\nstrategy: [dp, ddp]\nnoise: {jitter: [1%, 0.05]}\n",
+        "model: gpt2\ntopology: x\nhost: {factor: [auto, 1.5]}\ncalibrate: {single_gpu: [12img/s, 13img/s]}\n"})
+    files += " " + as_json_file(start + text, "swept-" + std::to_string(number++));
+  files +=
+      " " + as_json_file("model: gpt2\ntopology: x\ngpus: 8\nbatch: [{per_gpu: 64}, {global: 512}]\n", "swept-maps");
+  EXPECT_EQ(validate(schemas()[0], files), 0);
+}
+
 TEST(Schema, WrongScenariosBreakIt) {
   const std::string start = "model: resnet50\nbatch: {per_gpu: 8}\ntopology: x\n";
   std::string files;
@@ -122,7 +140,10 @@ TEST(Schema, WrongScenariosBreakIt) {
   for (const char* text :
        {"", "gpus: [0]\n", "gpus: 8\nddp: {bucket_cap: 25}\n", "gpus: 8\nddp: {bukcet_cap: 25MiB}\n",
         "gpus: 8\nstrategy: fsdp\n", "gpus: 8\nloader: {workers_per_process: -1}\n", "gpus: 8\nseed: 1.5\n",
-        "gpus: 8\nsoftware: {torch: 2.10}\n", "gpus: 8\nnoise: {jitter: 5us}\n", "gpus: 8\nprecision: fp8\n"})
+        "gpus: 8\nsoftware: {torch: 2.10}\n", "gpus: 8\nddp: {bucket_cap: [25MiB, 25]}\n", "gpus: 8\nseed: [1, 1.5]\n",
+        "gpus: 8\nddp: {bucket_cap: []}\n", "gpus: 8\nddp: {bucket_cap: [[25MiB]]}\n", "gpus: [[8]]\n",
+        "gpus: 8\nddp: [{bucket_cap: 25MiB}, {bukcet_cap: 25MiB}]\n", "gpus: 8\nnoise: {jitter: 5us}\n",
+        "gpus: 8\nprecision: fp8\n"})
     files += " " + as_json_file(start + text, "bad-" + std::to_string(number++));
   EXPECT_EQ(validate(schemas()[0], files, "--invert"), 0);
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simulator/answers/solve_key.h"
 #include "tests/simulator/answers/fake_machine.h"
 
 namespace lockstep {
@@ -32,6 +33,16 @@ TEST(Given, takes_a_name_and_a_value_with_its_unit) {
   EXPECT_DOUBLE_EQ(given("throughput=2000img/s").value, 2000);
   for (const char* bad :
        {"", "speed=2", "step_time=2", "efficiency=0", "efficiency=-1", "throughput=3it/s", "efficiency"})
+    EXPECT_FALSE(parse_given(bad)) << bad;
+}
+
+TEST(Given, takes_what_was_otherwise_before_it) {
+  const Given one = given("gpus=16:batch.per_gpu=24:throughput=160img/s");
+  EXPECT_EQ(one.goal, Goal::Throughput);
+  EXPECT_DOUBLE_EQ(one.value, 160);
+  EXPECT_EQ(one.sets, (std::vector<std::string>{"gpus=16", "batch.per_gpu=24"}));
+  EXPECT_EQ(one.text, "gpus=16:batch.per_gpu=24:throughput=160img/s");
+  for (const char* bad : {"gpus=16:", "16:throughput=160img/s", "gpus=16:throughput", ":throughput=1img/s"})
     EXPECT_FALSE(parse_given(bad)) << bad;
 }
 
@@ -160,6 +171,103 @@ TEST(Solve, says_so_where_the_answer_is_not_monotonic) {
   EXPECT_EQ(solution->meeting[0].high, 10 << 20);
   ASSERT_TRUE(solution->doubt);
   EXPECT_THAT(solution->doubt->text, HasSubstr("10 MiB"));
+}
+
+TEST(Solve, answers_in_sentences_with_the_unit_the_interval_and_the_present_value) {
+  const auto text = [](const std::string& more, const std::string& key, const std::string& wanted) {
+    const auto solution = on_fake(more, key, wanted);
+    return solution ? solution->answer.text : to_text(solution.error().front());
+  };
+  EXPECT_EQ(text("", "topology.override.nvlink.rate", "step_time=119ms"),
+            "DDP on 8 GPUs reaches a step of 119 ms with 600 GB/s of NVLink per GPU or more (the border lies between "
+            "599.6 GB/s and 600 GB/s). At present, with 300 GB/s of NVLink per GPU, it reaches a step of 134 ms.");
+  EXPECT_EQ(text("", "host.factor", "step_time=150ms"),
+            "DDP on 8 GPUs reaches a step of 150 ms with a host factor of 3.998 or less (the border lies between 3.998 "
+            "and 4.001). At present, with a host factor of 0.8, it reaches a step of 134 ms.");
+  EXPECT_EQ(
+      text("", "batch.per_gpu", "step_time=84ms"),
+      "DDP on 8 GPUs reaches a step of 84 ms with a batch of 50 per GPU or less; with 51 it does not. At present, "
+      "with a batch of 100 per GPU, it reaches a step of 134 ms.");
+  EXPECT_EQ(
+      text("accumulate: {steps: 2}\n", "accumulate.steps", "step_time=440ms"),
+      "DDP on 8 GPUs reaches a step of 440 ms with 4 micro-steps or fewer; with 5 it does not. At present, with 2 "
+      "micro-steps, it reaches a step of 234 ms.");
+  EXPECT_EQ(text("strategy: single\ngpus: 1\n", "host.factor", "step_time=150ms"),
+            "One GPU reaches a step of 150 ms with a host factor of 9.998 or less (the border lies between 9.998 and "
+            "10.00). At present, with a host factor of 0.8, it reaches a step of 104 ms.");
+  EXPECT_EQ(text("", "data.epochs", "step_time=100s")
+                .find("DDP on 8 GPUs reaches a step of 100 s with every "
+                      "data.epochs tried, from 1 to "),
+            0u);
+}
+
+TEST(Solve, starts_at_the_value_that_an_unset_key_stands_for) {
+  const auto present = [](const std::string& more, const std::string& key) {
+    const Inputs inputs = inputs_of(more);
+    const auto found = SolveKey::find(key, inputs);
+    EXPECT_TRUE(found) << key;
+    return found ? found->present(inputs) : -1;
+  };
+  EXPECT_EQ(present("", "model.image"), 224);
+  EXPECT_EQ(present("", "topology.gpus_per_node"), 8);
+  EXPECT_EQ(present("", "topology.override.nvlink.latency"), 0);  // comes on top
+  EXPECT_EQ(present("topology: {node: dgx-a100-80gb, fabric: eth-10g}\n", "topology.override.nic.latency"), 40e-6);
+  EXPECT_EQ(present("", "gpus"), 8);
+}
+
+// Two measurements of one machine with NVLinks of 600 GB/s: 104 ms and 54 ms of kernels and host, 15 ms of all-reduce.
+TEST(SolveCommon, one_value_explains_measurements_of_one_machine) {
+  FakeMachine machine;
+  SolveOptions options;
+  options.source = machine.source();
+  const auto common =
+      solve_common(inputs_of(""), "topology.override.nvlink.rate",
+                   {given("batch.per_gpu=100:step_time=119ms"), given("batch.per_gpu=50:step_time=69ms")}, options);
+  ASSERT_TRUE(common) << to_text(common.error().front());
+  EXPECT_TRUE(common->fits);
+  EXPECT_EQ(common->verdict.id, "solve_fits");
+  ASSERT_EQ(common->values.size(), 2u);
+  for (const ImpliedValue& one : common->values) {
+    EXPECT_TRUE(one.possible);
+    EXPECT_NEAR(*one.solution.low, 600e9, 1e9);
+    EXPECT_LT(one.band_low.value_or(0), 600e9);
+    EXPECT_GT(one.band_high.value_or(1e18), 600e9);
+  }
+}
+
+// The band of the whole step (kernels 0.85 to 1.15, host, all-reduce) is wide; 380 ms and 134 ms are further apart.
+TEST(SolveCommon, says_that_no_single_value_does_and_which_way_it_moves) {
+  FakeMachine machine;
+  SolveOptions options;
+  options.source = machine.source();
+  const std::vector<Given> givens = {given("gpus=8:step_time=380ms"), given("gpus=2:step_time=134ms"),
+                                     given("gpus=4:step_time=230ms")};
+  const auto common = solve_common(inputs_of(""), "topology.override.nvlink.rate", givens, options);
+  ASSERT_TRUE(common) << to_text(common.error().front());
+  EXPECT_FALSE(common->fits);
+  EXPECT_FALSE(common->low || common->high);
+  EXPECT_EQ(common->trend, ImpliedTrend::Falls);
+  EXPECT_EQ(common->values.front().solution.gpus, 2);  // by GPUs, whatever the order
+  EXPECT_THAT(common->verdict.text, HasSubstr("No single value of topology.override.nvlink.rate explains all 3"));
+  EXPECT_THAT(common->verdict.text, HasSubstr("falls as GPUs are added"));
+}
+
+TEST(SolveCommon, a_measurement_faster_than_any_value_allows_fits_none) {
+  FakeMachine machine;
+  SolveOptions options;
+  options.source = machine.source();
+  const auto common = solve_common(inputs_of(""), "topology.override.nvlink.rate",
+                                   {given("gpus=8:step_time=10ms"), given("gpus=4:step_time=134ms")}, options);
+  ASSERT_TRUE(common) << to_text(common.error().front());
+  EXPECT_FALSE(common->fits);
+  EXPECT_FALSE(common->values[1].possible);
+  EXPECT_THAT(common->verdict.text, HasSubstr("DDP on 8 GPUs fits no value"));
+}
+
+TEST(SolveCommon, refuses_the_key_itself_in_a_measurement) {
+  const auto wrong = solve_common(inputs_of(""), "gpus", {given("gpus=8:step_time=1s"), given("step_time=2s")}, {});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().front().kind, ErrorKind::Conflict);
 }
 
 TEST(Solve, a_simulated_break_even_is_where_a_hand_scan_crosses) {

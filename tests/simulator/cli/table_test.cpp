@@ -31,6 +31,21 @@ TEST(TextTable, a_reason_runs_over_the_columns_after_it) {
   EXPECT_EQ(table.width(), 7U);
 }
 
+TEST(TextTable, a_reason_that_is_too_long_becomes_a_note_and_the_same_reason_the_same_note) {
+  TextTable table;
+  table.column("a", "", Align::Left);
+  table.column("b", "", Align::Right);
+  table.row({"x", "not run: a long reason"}, true);
+  table.row({"y", "12"});
+  table.row({"y", "not run: short"}, true);
+  table.row({"z", "not run: a long reason"}, true);
+  table.row({"z", "not run: another long reason"}, true);
+  const auto fitted = table.fitted(20);
+  EXPECT_THAT(fitted.lines,
+              ElementsAre("x  not run [1]", "y  12", "y  not run: short", "z  not run [1]", "z  not run [2]"));
+  EXPECT_THAT(fitted.notes, ElementsAre("a long reason", "another long reason"));
+}
+
 TEST(TextTable, letters_of_several_bytes_count_once) {
   EXPECT_EQ(text_width("größe"), 5U);
 }

@@ -79,8 +79,14 @@ class Resume : public ::testing::Test {
     sqlite3_close(database);
     return found;
   }
-  std::size_t wait_for_points(const std::string& into, std::size_t least) {
-    for (int i = 0; i < 3000 && rows(into).size() < least; ++i) usleep(2000);
+  // Until there are so many, or the program ended.
+  std::size_t wait_for_points(const std::string& into, std::size_t least, pid_t program) {
+    siginfo_t ended{};
+    for (int i = 0; i < 30'000 && rows(into).size() < least; ++i) {
+      waitid(P_PID, static_cast<id_t>(program), &ended, WEXITED | WNOHANG | WNOWAIT);
+      if (ended.si_pid == program) break;
+      usleep(500);
+    }
     return rows(into).size();
   }
 
@@ -97,29 +103,36 @@ TEST_F(Resume, killed_at_random_moments_it_ends_with_the_bits_of_an_undisturbed_
 
   std::mt19937 random(7);
   std::vector<std::string> before;
-  int killed = 0;
+  int killed = 0, killed_half_way = 0;
   Ended last;
   for (int tries = 0; tries < 200; ++tries) {
     const pid_t child = start("b", {"--workers", "2"});
-    usleep(static_cast<useconds_t>(5'000 + random() % 60'000));
+    // At any time, also before there is a file; and some time after so many more points.
+    if (tries % 2 == 0)
+      usleep(static_cast<useconds_t>(5'000 + random() % 60'000));
+    else
+      wait_for_points("b", before.size() + 1 + random() % 4, child);
+    usleep(static_cast<useconds_t>(random() % 5'000));
     kill(child, SIGKILL);
     last = end_of(child);
     if (WIFEXITED(last.status)) break;
     ++killed;
     const auto now = rows("b");
+    killed_half_way += now.size() > before.size() && now.size() < kPoints ? 1 : 0;
     ASSERT_GE(now.size(), before.size());  // nothing is lost
     before = now;
   }
   if (!WIFEXITED(last.status)) last = end_of(start("b"));
   EXPECT_EQ(last.code(), 0) << last.err;  // a point stored twice would be an error of the store
-  EXPECT_GE(killed, 2);
+  EXPECT_GE(killed, 4);
+  EXPECT_GE(killed_half_way, 2);
   EXPECT_EQ(rows("b"), expected);
   EXPECT_EQ(last.out, undisturbed.out);
 }
 
 TEST_F(Resume, ctrl_c_keeps_what_is_done_and_leaves_with_130) {
   const pid_t child = start("c", {"--workers", "1"});
-  ASSERT_GE(wait_for_points("c", 3), 3u);
+  ASSERT_GE(wait_for_points("c", 3, child), 3u);
   kill(child, SIGINT);
   const Ended stopped = end_of(child);
   EXPECT_EQ(stopped.code(), 130);
@@ -136,7 +149,7 @@ TEST_F(Resume, ctrl_c_keeps_what_is_done_and_leaves_with_130) {
 
 TEST_F(Resume, sigterm_stops_as_cleanly) {
   const pid_t child = start("t", {"--workers", "1"});
-  ASSERT_GE(wait_for_points("t", 1), 1u);
+  ASSERT_GE(wait_for_points("t", 1, child), 1u);
   kill(child, SIGTERM);
   EXPECT_EQ(end_of(child).code(), 143);
   EXPECT_GE(rows("t").size(), 1u);

@@ -3,12 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 namespace lockstep {
 namespace {
@@ -32,7 +34,7 @@ class Store : public ::testing::Test {
   }
 
   std::string folder_;
-  SweepIdentity identity_{"model: x\n", "gpus: [1, 2]\nmodel.name: x\n", "simulate", 2};
+  SweepIdentity identity_{"model: x\n", "gpus: [1, 2]\nmodel.name: x\n", "simulate", 2, {"gpus"}};
 };
 
 TEST_F(Store, keeps_points_for_the_next_time) {
@@ -48,6 +50,56 @@ TEST_F(Store, keeps_points_for_the_next_time) {
   ASSERT_TRUE(store->has(1));
   EXPECT_EQ(store->get(1)->key, "gpus=2");
   EXPECT_EQ(store->get(1)->run, R"({"strategy":"ddp"})");
+}
+
+// Nearly all of the child's time is spent in transactions, so that most kills fall into one.
+TEST_F(Store, killed_in_the_middle_of_transactions_has_every_point_that_was_stored_and_no_half_one) {
+  std::mt19937 random(11);
+  std::size_t before = 0;
+  const auto text = [](std::size_t n) { return std::string(20'000 + n % 7, static_cast<char>('a' + n % 26)); };
+  identity_.points = 1'000'000;
+  for (int kill_number = 0; kill_number < 40; ++kill_number) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = SweepStore::open(folder_, identity_);
+      if (!store) _exit(1);
+      for (std::size_t n = store->size(); store->put({n, "n=" + std::to_string(n), "run", text(n)}); ++n)
+        if (write(ends[1], &n, sizeof n) != sizeof n) _exit(2);
+      _exit(3);
+    }
+    close(ends[1]);
+    std::size_t told = before, last = 0;  // points that the child was told are stored
+    const std::size_t wanted = 1 + random() % 20;
+    for (std::size_t i = 0; i < wanted && read(ends[0], &last, sizeof last) == sizeof last; ++i) told = last + 1;
+    usleep(static_cast<useconds_t>(random() % 500));
+    kill(child, SIGKILL);
+    while (read(ends[0], &last, sizeof last) == sizeof last) told = last + 1;
+    close(ends[0]);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
+    auto store = SweepStore::open(folder_, identity_);
+    ASSERT_TRUE(store.has_value()) << error_of(store);
+    ASSERT_GE(store->size(), told);
+    ASSERT_LE(store->size(), told + 1);  // the one that the child had no time to speak of
+    ASSERT_GT(store->size(), before);
+    for (std::size_t n = before; n < store->size(); ++n) ASSERT_EQ(store->get(n)->run, text(n)) << n;
+    before = store->size();
+  }
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open((folder_ + "/sweep.sqlite").c_str(), &database), SQLITE_OK);
+  std::string said;
+  sqlite3_exec(
+      database, "PRAGMA integrity_check",
+      [](void* to, int, char** columns, char**) {
+        *static_cast<std::string*>(to) += columns[0];
+        return 0;
+      },
+      &said, nullptr);
+  sqlite3_close(database);
+  EXPECT_EQ(said, "ok");
 }
 
 TEST_F(Store, refuses_a_point_that_it_has) {
