@@ -68,8 +68,8 @@ std::string key_of(const PointInputs& inputs) {
     for (const FieldInfo& field : table.fields) all.push_back(one_gpu_feels(field.key));
     return all;
   }();
-  std::string key = fmt::format("{}\n{} {} {} {}\n", inputs.scenario->file, inputs.per_gpu_batch,
-                                inputs.micro_steps, inputs.kernel_factor, inputs.host_scale);
+  std::string key = fmt::format("{}\n{} {} {} {}\n", inputs.scenario->file, inputs.per_gpu_batch, inputs.micro_steps,
+                                inputs.kernel_factor, inputs.host_scale);
   append(key, table, inputs.scenario, &felt);
   return key;
 }

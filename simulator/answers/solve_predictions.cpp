@@ -55,8 +55,8 @@ Expected<std::optional<Run>> SolvePredictions::at(double value) {
     return std::nullopt;
   }
   Points points(*changed, options_.method, options_.source);
-  auto run = whole_ && !has_loader(*changed) ? points.run(strategy_, gpus_at(value))
-                                             : points.alone(strategy_, gpus_at(value));
+  auto run =
+      whole_ && !has_loader(*changed) ? points.run(strategy_, gpus_at(value)) : points.alone(strategy_, gpus_at(value));
   if (!run) return tl::unexpected(std::move(run.error()));
   if (whole_ && has_loader(*changed) && !run->not_run) {
     const auto single = fed_single(*changed);
