@@ -144,6 +144,7 @@ const std::map<std::string, std::string>& english() {
       // Solved for one key.
       {"solve_at_least", "{who} reaches {goal} with {with} or more{border}. {now}"},
       {"solve_at_most", "{who} reaches {goal} with {with} or {fewer}{border}. {now}"},
+      {"solve_only", "{who} reaches {goal} with {with}{border}. {now}"},
       {"solve_border", " (the border lies between {low} and {high})"},
       {"solve_border_whole", "; with {beyond} it does not"},
       {"solve_now", "At present, with {present}, it reaches {reached}."},

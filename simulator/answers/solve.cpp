@@ -11,6 +11,12 @@
 namespace lockstep {
 namespace {
 
+const SolveSample& best_of(const std::vector<SolveSample>& samples, Goal goal) {
+  return *std::min_element(samples.begin(), samples.end(), [goal](const SolveSample& a, const SolveSample& b) {
+    return goal == Goal::StepTime ? a.reached < b.reached : a.reached > b.reached;
+  });
+}
+
 class Solver {
  public:
   Solver(const Inputs& inputs, const SolveKey& key, const Given& given, SolvePredictions& predictions)
@@ -71,14 +77,6 @@ class Solver {
     return {};
   }
 
- public:
-  static const SolveSample& best_of(const std::vector<SolveSample>& samples, Goal goal) {
-    return *std::min_element(samples.begin(), samples.end(), [goal](const SolveSample& a, const SolveSample& b) {
-      return goal == Goal::StepTime ? a.reached < b.reached : a.reached > b.reached;
-    });
-  }
-
- private:
   const Inputs& inputs_;
   const SolveKey& key_;
   const Given& given_;

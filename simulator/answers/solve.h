@@ -57,7 +57,7 @@ struct Solution {
   bool monotonic = true;                   // over all samples
   std::vector<SolveInterval> meeting;      // ranges of samples that meet the goal
   std::vector<SolveSample> samples;        // by value
-  Sentence answer;                         // solve_at_least, solve_at_most, solve_none, solve_always
+  Sentence answer;                         // solve_at_least, solve_at_most, solve_only, solve_none, solve_always
   std::optional<Sentence> doubt;           // solve_not_monotonic, solve_not_monotonic_none
   std::optional<Sentence> baseline;        // solve_fed: what efficiency is counted against with a data loader
   std::optional<std::string> floor_cause;  // of solve_none: the largest loss that remains

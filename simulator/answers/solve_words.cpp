@@ -142,7 +142,8 @@ Sentence SolveWords::crossing(double present, std::optional<double> now) const {
   values["border"] = make_sentence(by_neighbours() ? "solve_border_whole" : "solve_border", values).text;
   values["reached"] = now ? goal(*now) : "";
   values["now"] = make_sentence(now ? "solve_now" : "solve_now_not_run", values).text;
-  return make_sentence(up ? "solve_at_least" : "solve_at_most", std::move(values));
+  const bool only_one = !up && by_neighbours() && low <= 1;  // nothing is below
+  return make_sentence(up ? "solve_at_least" : only_one ? "solve_only" : "solve_at_most", std::move(values));
 }
 
 Sentence SolveWords::always() const {

@@ -111,6 +111,7 @@ TEST(Solve, finds_as_many_gpus_as_a_loader_can_feed_as_a_sweep_does) {
     ASSERT_TRUE(solution) << to_text(solution.error().front());
     ASSERT_TRUE(solution->low) << wanted;
     EXPECT_FALSE(solution->rises_to_goal);
+    EXPECT_EQ(solution->answer.id, *solution->low == 1 ? "solve_only" : "solve_at_most") << wanted;
     const auto most = static_cast<std::size_t>(*solution->low);
     EXPECT_GE(swept[most - 1], given(wanted).value) << wanted;
     EXPECT_LT(swept[most], given(wanted).value) << wanted;
