@@ -158,9 +158,9 @@ const std::map<std::string, std::string>& english() {
       {"solve_always", "{who} reaches {goal} with every {key} tried, from {from} to {to}: there is no break-even."},
       {"solve_fed", "Efficiency is counted against one {device:words} whose batches are always ready."},
       {"solve_not_monotonic",
-       "The answer does not rise or fall all the way with {the_key}: of the values tried, {ranges} reach it."},
+       "The answer does not rise or fall all the way with {the_key}: of the values tried, these reach it: {ranges}."},
       {"solve_not_monotonic_none",
-       "The answer does not rise or fall all the way with {the_key}: between the values tried it may be another."},
+       "The answer does not rise or fall all the way with {the_key}: a value between those tried may give another."},
       {"solve_fits",
        "One value of {key} explains {all} measurements: {common}. {implied}; in brackets the values for which a "
        "measurement lies inside the 80 % band of its prediction."},

@@ -37,23 +37,21 @@ ScenarioText ScenarioText::with(const std::string& set) const {
   return changed;
 }
 
-namespace {
-
-// A speed in img/s is of a model that sees images. (The model may be a file, so that the reader cannot know.)
-std::optional<Error> wrong_sample_unit(const Scenario& scenario, const Model& model) {
-  const bool images = scenario.calibrate_word == SampleWord::Images && model.sample_unit != "images";
-  const bool sequences = scenario.calibrate_word == SampleWord::Sequences && model.sample_unit != "sequences";
+std::optional<Error> wrong_sample_unit(SampleWord word, const Model& model) {
+  const bool images = word == SampleWord::Images && model.sample_unit != "images";
+  const bool sequences = word == SampleWord::Sequences && model.sample_unit != "sequences";
   if (!images && !sequences) return std::nullopt;
   const char* own = model.sample_unit == "images" ? "img/s, " : model.sample_unit == "sequences" ? "seq/s, " : "";
   Error error;
   error.kind = ErrorKind::Unit;
-  error.key = "calibrate.single_gpu";
   error.found = images ? "img/s" : "seq/s";
   error.message = fmt::format("a sample of {} is not {}: its throughput is in {}/s", model.name,
                               images ? "an image" : "a sequence", model.sample_unit);
-  error.allowed = fmt::format("{}samples/s, it/s, s/it, ms/it", own);
+  error.allowed = fmt::format("{}samples/s", own);
   return error;
 }
+
+namespace {
 
 // What the reader calls last, so that these errors come with the place of the key that names the file. `loaded`:
 // nullptr reads and builds all anew.
@@ -74,7 +72,11 @@ ReadOptions loading_into(Inputs& inputs, LoadedInputs* loaded) {
     for (Error& error : errors)
       if (error.file.empty() && error.key.empty()) error.key = "model.name";
     if (errors.empty())
-      if (auto wrong = wrong_sample_unit(scenario, inputs.model)) errors.push_back(*std::move(wrong));
+      if (auto wrong = wrong_sample_unit(scenario.calibrate_word, inputs.model)) {
+        wrong->key = "calibrate.single_gpu";
+        wrong->allowed += ", it/s, s/it, ms/it";
+        errors.push_back(*std::move(wrong));
+      }
     const TopologyRequest request = topology_request(scenario);
     Expected<Topology> topology = loaded != nullptr ? loaded->topology(request) : load_topology(request);
     if (topology)

@@ -30,6 +30,10 @@ struct Inputs {
   const Scenario& scenario() const { return read.scenario; }
 };
 
+// A speed in img/s is of a model that sees images, one in seq/s of one that sees sequences. (The model may be a file,
+// so that no reader can know.) Without place and key.
+std::optional<Error> wrong_sample_unit(SampleWord word, const Model& model);
+
 // All that is wrong in the scenario, the model file and the topology, in file order; more GPUs than the topology holds
 // is one of them.
 Expected<Inputs> load_inputs(const ScenarioText& source);

@@ -174,11 +174,21 @@ Expected<Inputs> inputs_of(const Inputs& inputs, const std::string& key, const G
   return load_inputs(source);
 }
 
+Expected<SolveKey> checked_key(const Inputs& inputs, const std::string& key, const Given& given) {
+  if (auto wrong = wrong_sample_unit(given.word, inputs.model)) {
+    wrong->file = "command line";
+    wrong->key = "--given";
+    wrong->found = given.text;
+    return tl::make_unexpected(Errors{*std::move(wrong)});
+  }
+  return SolveKey::find(key, inputs);
+}
+
 Expected<ImpliedValue> implied_by(const Inputs& inputs, const std::string& key, const Given& given,
                                   const SolveOptions& options) {
   const auto changed = inputs_of(inputs, key, given);
   if (!changed) return tl::unexpected(changed.error());
-  const auto solve_key = SolveKey::find(key, *changed);
+  const auto solve_key = checked_key(*changed, key, given);
   if (!solve_key) return tl::unexpected(solve_key.error());
   SolvePredictions predictions(*changed, *solve_key, options, given.goal == Goal::Efficiency);
   auto solution = Solver(*changed, *solve_key, given, predictions).run();
@@ -220,7 +230,7 @@ ImpliedTrend trend_of(const std::vector<ImpliedValue>& values) {
 Expected<Solution> solve(const Inputs& inputs, const std::string& key, const Given& given,
                          const SolveOptions& options) {
   if (given.sets.empty()) {
-    const auto solve_key = SolveKey::find(key, inputs);
+    const auto solve_key = checked_key(inputs, key, given);
     if (!solve_key) return tl::unexpected(solve_key.error());
     SolvePredictions predictions(inputs, *solve_key, options, given.goal == Goal::Efficiency);
     return Solver(inputs, *solve_key, given, predictions).run();

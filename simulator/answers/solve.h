@@ -20,9 +20,10 @@ const char* name_of(Goal goal);  // step_time, throughput, efficiency
 
 struct Given {
   Goal goal = Goal::Efficiency;
-  double value = 0;               // s, samples/s, 1
-  std::string text;               // as it was given
-  std::vector<std::string> sets;  // what of the scenario was otherwise, as for --set
+  double value = 0;                   // s, samples/s, 1
+  std::string text;                   // as it was given
+  std::vector<std::string> sets;      // what of the scenario was otherwise, as for --set
+  SampleWord word = SampleWord::Any;  // of a throughput
   // A shorter step, a larger throughput or efficiency is at least as good.
   bool met_by(const Run& run) const { return met_by(of(run)); }
   bool met_by(double reached) const { return goal == Goal::StepTime ? reached <= value : reached >= value; }

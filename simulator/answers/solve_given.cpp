@@ -19,14 +19,15 @@ tl::unexpected<Errors> refused(ErrorKind kind, const std::string& found, std::st
   return tl::make_unexpected(Errors{error});
 }
 
-Expected<double> number_of(Goal goal, const std::string& number, const std::string& text) {
-  if (goal == Goal::Throughput) {
+Expected<double> number_of(Given& given, const std::string& number, const std::string& text) {
+  if (given.goal == Goal::Throughput) {
     const auto rate = parse_sample_rate(number);
     if (!rate) return refused(rate.error().front().kind, text, rate.error().front().message);
     if (rate->iterations) return refused(ErrorKind::Unit, text, "a throughput is in samples: 2000img/s");
+    given.word = rate->word;
     return rate->per_second;
   }
-  const auto value = parse_quantity(number, goal == Goal::StepTime ? Unit::Seconds : Unit::Fraction);
+  const auto value = given.goal == Goal::StepTime ? parse_quantity(number, Unit::Seconds) : parse_share(number);
   if (!value) return refused(value.error().front().kind, text, value.error().front().message);
   return *value;
 }
@@ -58,7 +59,7 @@ Expected<Given> parse_given(const std::string& text) {
   for (const Goal goal : {Goal::StepTime, Goal::Throughput, Goal::Efficiency}) {
     if (name != name_of(goal)) continue;
     given.goal = goal;
-    const auto value = number_of(goal, equals == std::string::npos ? "" : rest.substr(equals + 1), text);
+    const auto value = number_of(given, equals == std::string::npos ? "" : rest.substr(equals + 1), text);
     if (!value) return tl::unexpected(value.error());
     if (*value <= 0) return refused(ErrorKind::Range, text, "the given value must be above 0");
     given.value = *value;

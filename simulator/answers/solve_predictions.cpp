@@ -55,6 +55,7 @@ Expected<std::optional<Run>> SolvePredictions::at(double value) {
     return std::nullopt;
   }
   Points points(*changed, options_.method, options_.source);
+  if (auto reason = points.why_not(strategy_, gpus_at(value))) return refuse(*std::move(reason));
   auto run =
       whole_ && !has_loader(*changed) ? points.run(strategy_, gpus_at(value)) : points.alone(strategy_, gpus_at(value));
   if (!run) return tl::unexpected(std::move(run.error()));
@@ -63,17 +64,17 @@ Expected<std::optional<Run>> SolvePredictions::at(double value) {
     if (!single) return tl::unexpected(single.error());
     count_against(*single, *run);
   }
-  if (run->not_run) {
-    Error error;
-    error.kind = ErrorKind::RunFailed;
-    error.file = "command line";
-    error.key = key_.name();
-    error.found = key_.text(value);
-    error.message = *run->not_run;
-    if (refused_.empty()) refused_ = {error};
-    return std::nullopt;
-  }
+  if (run->not_run) return refuse(*run->not_run);
   return known_[value] = times_of(*std::move(run));
+}
+
+std::optional<Run> SolvePredictions::refuse(std::string reason) {
+  Error error;
+  error.kind = ErrorKind::RunFailed;
+  error.file = "command line";
+  error.message = std::move(reason);
+  if (refused_.empty()) refused_ = {error};
+  return std::nullopt;
 }
 
 Expected<SolvePredictions::Closer> SolvePredictions::closer(double value, bool with_band) {

@@ -32,6 +32,7 @@ class SolvePredictions {
  private:
   // One GPU whose batches are always ready: one that waits for the same loader would make any loader look good enough.
   Expected<Run> fed_single(Inputs inputs) const;
+  std::optional<Run> refuse(std::string reason);  // nothing, and keeps the first reason
   int gpus_at(double value) const { return key_.is_gpus() ? static_cast<int>(value) : gpus_; }
 
   const Inputs& inputs_;

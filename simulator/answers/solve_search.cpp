@@ -10,6 +10,7 @@ namespace {
 constexpr int kFirstDoublings = 3;  // each way, whatever they show
 constexpr int kMostDoublings = 26;  // each way, while nothing crosses the goal
 constexpr double kNarrow = 1.001;   // high / low of the answer
+constexpr int kMostAway = 64;       // from a whole number that cannot be tried
 constexpr double kFlat = 1e-5;      // relative change that ends the doubling
 constexpr double kAgainst = 1e-3;   // relative change that counts against a trend
 
@@ -127,12 +128,25 @@ class Search {
       double middle = low > 0 ? std::sqrt(low * high) : high / 2;
       if (range_.whole) middle = std::clamp(std::round(middle), low + 1, high - 1);
       if (middle <= low || middle >= high || high < 1e-12) break;
-      const auto ok = sample(middle);
-      if (!ok) return tl::unexpected(ok.error());
-      if (!*ok) break;
-      (result_.samples[middle].meets == result_.samples[low].meets ? low : high) = middle;
+      const auto tried = sample_near(middle, cell);
+      if (!tried) return tl::unexpected(tried.error());
+      if (!*tried) break;
+      (result_.samples[**tried].meets == result_.samples[low].meets ? low : high) = **tried;
     }
     return {};
+  }
+
+  // The value itself, or of whole numbers the nearest inside the cell that can be tried: a batch, say, must be shared
+  // out evenly.
+  Expected<std::optional<double>> sample_near(double middle, const Cell& cell) {
+    for (int away = 0; away <= (range_.whole ? kMostAway : 0); ++away)
+      for (const double value : {middle - away, middle + away}) {
+        if (value <= cell.first || value >= cell.second) continue;
+        const auto ok = sample(value);
+        if (!ok) return tl::unexpected(ok.error());
+        if (*ok) return value;
+      }
+    return std::nullopt;
   }
 
   bool is_monotonic() const {

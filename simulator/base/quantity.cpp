@@ -279,6 +279,18 @@ Expected<double> parse_quantity(std::string_view text, Unit unit) {
   return read->first;
 }
 
+Expected<double> parse_share(std::string_view text) {
+  const Expected<double> value = parse_quantity(text, Unit::Fraction);
+  if (!value || *value <= 1 || text.find('%') != std::string_view::npos) return value;
+  Error error;
+  error.kind = ErrorKind::Unit;
+  error.found = std::string(text);
+  error.message = fmt::format("`{}` without a sign would be {:.6g} %", text, *value * 100);
+  error.allowed = "a percentage, or a fraction up to 1";
+  error.hint = fmt::format("`{}%` or `{:.6g}%`", text, *value * 100);
+  return tl::make_unexpected(Errors{error});
+}
+
 Expected<std::int64_t> parse_bytes(std::string_view text) {
   const Expected<double> value = parse_quantity(text, Unit::Bytes);
   if (!value) return tl::make_unexpected(value.error());

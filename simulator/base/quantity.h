@@ -35,6 +35,9 @@ Expected<std::int64_t> parse_integer(std::string_view text);
 // Text to SI in `unit` (not SampleRate). Errors: Type (no number), Unit (none, unknown, or of another family), Range
 // (negative, beyond a double).
 Expected<double> parse_quantity(std::string_view text, Unit unit);
+// A fraction of people's command lines: a bare number above 1 is refused (Unit), because `10` is more often meant as
+// 10%.
+Expected<double> parse_share(std::string_view text);
 // Bytes as a whole number: also refuses `0.3B` and more than 2^63-1.
 Expected<std::int64_t> parse_bytes(std::string_view text);
 

@@ -164,7 +164,7 @@ Errors finish_common(Raw& raw) {
   if (raw.common.output_file == "-") raw.common.output_file.clear();  // standard output, as for other programs
   if (!raw.seed.empty()) raw.common.sets.push_back("seed=" + raw.seed);
   if (!raw.fail_above.empty()) {
-    auto share = parse_quantity(raw.fail_above, Unit::Fraction);
+    auto share = parse_share(raw.fail_above);
     if (share) {
       raw.validate.fail_above = raw.compare.fail_above = *share;
     } else {

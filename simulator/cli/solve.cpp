@@ -21,7 +21,9 @@ Json to_json(const Solution& s) {
     json["direction"] = s.rises_to_goal ? "at_least" : "at_most";
   }
   json["unit"] = s.unit;
-  json["no_value"] = !s.low.has_value();
+  const bool always = s.answer.id == "solve_always";
+  json["no_value"] = !s.low.has_value() && !always;
+  if (always) json["every_value"] = true;
   json["reason"] = s.answer.text;
   if (s.baseline) json["baseline"] = s.baseline->text;
   if (s.floor_cause) json["floor_cause"] = *s.floor_cause;
