@@ -232,6 +232,10 @@ std::vector<std::string> keys_without_effect(const Scenario& s, const Reading& r
     if (field.key.rfind("ddp.", 0) == 0) note(!uses(Strategy::Ddp), field.key, "no strategy is ddp");
   note(uses(Strategy::Ddp) && s.ddp.static_graph && s.ddp.find_unused_parameters, "ddp.find_unused_parameters",
        "static_graph finds unused parameters by itself, as in PyTorch");
+  if (uses(Strategy::Ddp) && s.ddp.static_graph && !s.ddp.find_unused_parameters)
+    notes.push_back(
+        "`ddp.static_graph` changes the first step only, whose all-reduces wait for the end of backward: later steps "
+        "take the same time without it");
   for (const char* key : {"input.memory", "input.non_blocking", "input.touched", "input.dp_copy"})
     note(s.input.source == InputSource::Device, key, "the batch is on the device when the step starts");
   note(s.input.source == InputSource::Host && !uses(Strategy::Dp), "input.dp_copy", "no strategy is dp");
@@ -239,6 +243,10 @@ std::vector<std::string> keys_without_effect(const Scenario& s, const Reading& r
        "input.non_blocking", "a copy from pageable memory blocks the host anyway");
   for (const char* key : {"loader.workers_per_process", "loader.prefetch_factor", "loader.pin_memory"})
     note(!s.loader.active(), key, "`loader.sample_cost` is not given, so batches are always ready");
+  if (!s.loader.active() && given_otherwise_than_default(s, reading, "host.cores"))
+    notes.push_back(
+        "`host.cores` changes no time, only the share of the CPU that is used: `loader.sample_cost` is not given, and "
+        "nothing but a data loader waits for cores");
   const bool prefetches = s.loader.workers_per_process > 0;
   note(s.loader.active() && !prefetches, "loader.prefetch_factor", "without workers nothing is loaded ahead");
   note(true, "loader.in_order", "samples cost the same, so batches are ready in order anyway");

@@ -100,10 +100,8 @@ double tcp_bound(double line, const std::array<double, 4>& rates) {
 // A socket has no more than one window on the way, so it carries one window per round trip. x/÷ 2 is assumed: kernels
 // from 6.6 on offer nearly all of the receive buffer instead of half of it, and a lost packet halves the window.
 TcpRate bound_by_window(TcpRate open, const Topology& topology) {
-  const Fabric& fabric = *topology.fabric;
-  const double round_trip = 2 * border_latency(topology);
-  if (round_trip <= 0) return open;
-  const double window_rate = fabric.sockets * fabric.window / round_trip;
+  const double window_rate = wide_area_rate(topology);
+  if (window_rate <= 0) return open;
   return {std::min(open.rate, window_rate), std::min(open.low, window_rate / 2), std::min(open.high, window_rate * 2)};
 }
 
@@ -230,6 +228,12 @@ TcpRate tcp_rate(const Topology& topology) {
   if (fabric.own_nics) file = tcp_rate_of_line(fabric.nics.rate);
   const TcpRate open{file.rate * scale, file.low * scale, file.high * scale};
   return fabric.wide_area() ? bound_by_window(open, topology) : open;
+}
+
+double wide_area_rate(const Topology& topology) {
+  if (!topology.fabric) return 0;
+  const double round_trip = 2 * border_latency(topology);
+  return round_trip > 0 ? topology.fabric->sockets * topology.fabric->window / round_trip : 0;
 }
 
 double border_latency(const Topology& topology) {

@@ -50,6 +50,8 @@ struct TcpRate {
 TcpRate tcp_rate(const Topology& topology);
 // The same over a line of this many bytes/s, when nothing but the line is known.
 TcpRate tcp_rate_of_line(double line);
+// What the windows of a wide-area link's sockets carry per node; 0 where nothing bounds them.
+double wide_area_rate(const Topology& topology);
 // Extra time per node border (lambda of the all-reduce model): of the fabric, or the override's.
 double border_latency(const Topology& topology);  // 0 without a fabric
 // Of a fabric of this kind about which nothing more is known.

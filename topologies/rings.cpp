@@ -7,6 +7,8 @@
 //                NCCL's list of speeds for one node lacks 24, but the constants of the all-reduce model were fitted
 //                with 24 for Gen4 x16, so the list for several nodes is used.
 //   Nodes        A ring enters and leaves each node once: NICs, PCIe slots and the node's inside all bound it.
+//   Overrides    The search is NCCL's at the rates of the machine's files; what an override changes scales its answer.
+//                Otherwise a rate would jump from one speed of the list to the next, and stay at the last one.
 //   Mixed        Nodes that differ agree on the fewest channels and the lowest rate that any of them found.
 // What agrees with NCCL's own search and what does not: tests/topologies/rings_test.cpp.
 #include <fmt/format.h>
@@ -26,10 +28,16 @@ namespace {
 constexpr double kGB = 1e9;
 constexpr int kMaxChannels = 32;
 constexpr double kLocalRate = 5000 * kGB;  // NCCL's count for copies within a GPU
-constexpr double kNothingFound = 0.1 * kGB;
 
 int whole(double ratio) {
   return static_cast<int>(std::floor(ratio + 1e-9));
+}
+
+// The machine with the rates of its files.
+Topology without_overrides(const Topology& t) {
+  Topology plain = t;
+  plain.overrides.clear();
+  return plain;
 }
 
 struct Search {
@@ -78,7 +86,7 @@ struct Intra {
 };
 
 PathClass nvlink_class(const Node& node) {
-  if (node.nvlink == NvLinkKind::Bridges || node.gpu.compute_capability < 8) return PathClass::NvlinkV100;
+  if (node.gpu.compute_capability < 8) return PathClass::NvlinkV100;
   return node.gpu.compute_capability < 9 ? PathClass::NvlinkA100 : PathClass::NvlinkH100;
 }
 
@@ -156,8 +164,7 @@ Intra by_pcie(const Place& at) {
   const bool bridge_tax = distance == GpuDistance::SameSocket && node.host.cpu_vendor == "intel";
   Intra intra;
   // Counted on the file's rates, then scaled: an override must not fall between two speeds of the list.
-  Topology plain = t;
-  plain.overrides.clear();
+  const Topology plain = without_overrides(t);
   const auto scaled = [&](double (*count)(const Topology&), double tax) {
     const double before = count(plain);
     return nccl_speed_floor(node.gpu, before / tax) * (count(t) / before);
@@ -256,25 +263,55 @@ void over_tcp(const Place& at, const Intra& intra, Ring& ring) {
   ring.slowest = intra.chain_rate < wire ? intra.slowest : ring.links.back().link_class;
 }
 
+// What bounds a node's part of a ring over RDMA, in bytes/s.
+struct Bounds {
+  double nics = 0, slots = 0, chain = 0;
+  double least() const { return std::min({nics, slots, chain}); }
+};
+
+// NCCL's answer for the rates of the machine's files, and each bound as NCCL would count it if it stood alone. Rates
+// below those of the slowest RDMA networks, where the list of speeds has ever wider gaps and then ends, count as this
+// one here.
+struct RdmaSearch {
+  Search found;
+  Bounds rates;                                     // of one NIC, one slot, the node's inside: what the counts hold for
+  Bounds counted;                                   // of all NICs, all slots, the node's inside
+  static constexpr double kLeastRate = 1.25 * kGB;  // 10 Gb/s
+
+  RdmaSearch(const Place& at, int nics) {
+    const GpuType& gpu = at.t.node.gpu;
+    const int gpus = at.count();
+    rates = {std::max(nics_of(at.t).rate, kLeastRate), std::max(nccl_pcie_slot(at.t), kLeastRate),
+             std::max(one_node(at).chain_rate, kLeastRate)};
+    const auto by_nics = [&](double speed) { return nics * whole(rates.nics / speed); };
+    const auto by_slots = [&](double speed) { return rings_by_slots(gpu, gpus, rates.slots, speed); };
+    const auto by_chain = [&](double speed) { return whole(rates.chain / speed); };
+    const std::vector<double>& speeds = nccl_speeds(gpu, true);
+    counted = {best_of(speeds, by_nics).total(), best_of(speeds, by_slots).total(), best_of(speeds, by_chain).total()};
+    found = best_of(speeds, [&](double speed) { return std::min({by_nics(speed), by_slots(speed), by_chain(speed)}); });
+  }
+};
+
+// NCCL's list decides how many channels there are and how much of the wire they reach, both at the rates of the files;
+// from there the bytes flow with the link that bounds them, as far up or down as an override takes it. So a NIC may be
+// as slow as one likes: the list's last speed says nothing of it.
 void over_rdma(const Place& at, const Intra& intra, Ring& ring) {
-  const GpuType& gpu = at.t.node.gpu;
-  const int per_node = at.count(), nics = near_nics(at);
-  const double nic = nics_of(at.t).rate, slot = nccl_pcie_slot(at.t);
-  Search found = best_of(nccl_speeds(gpu, true), [&](double speed) {
-    return std::min(
-        {nics * whole(nic / speed), rings_by_slots(gpu, per_node, slot, speed), whole(intra.chain_rate / speed)});
-  });
-  if (found.channels == 0) found = {1, kNothingFound};
-  const int used = std::min(nics, found.channels);
-  found = doubled(found, gpu);
+  const int nics = near_nics(at);
+  const Topology plain = without_overrides(at.t);
+  const RdmaSearch search({plain, at.node, at.gpus}, nics);
+  LOCKSTEP_ENSURE(search.found.channels > 0, "no speed of the list fits {} B/s", search.rates.least());
+  const double nic = nics_of(at.t).rate, slot = nccl_pcie_slot(at.t), chain = intra.chain_rate;
+  const Bounds now{search.counted.nics * (nic / search.rates.nics), search.counted.slots * (slot / search.rates.slots),
+                   search.counted.chain * (chain / search.rates.chain)};
+  const Bounds wires{nics * nic, at.count() * slot, chain};
+  const Search found = doubled(search.found, at.t.node.gpu);
   ring.channels = found.channels;
-  ring.channel_rate = found.rate;
-  ring.links.push_back(nic_link(at, used));
-  const double by_nics = nics * nccl_speed_floor(gpu, nic), by_slots = per_node * nccl_speed_floor(gpu, slot);
-  if (intra.chain_rate < std::min(by_nics, by_slots))
+  ring.channel_rate = std::min(found.rate * (now.least() / search.counted.least()), wires.least() / found.channels);
+  ring.links.push_back(nic_link(at, std::min(nics, search.found.channels)));
+  if (now.chain < std::min(now.nics, now.slots))
     ring.slowest = intra.slowest;
   else
-    ring.slowest = by_slots < by_nics ? LinkClass::Pcie : LinkClass::Nic;
+    ring.slowest = now.slots < now.nics ? LinkClass::Pcie : LinkClass::Nic;
 }
 
 // What one node finds for its part of a ring over `nodes`.
@@ -341,15 +378,13 @@ Search agreed(const std::vector<Ring>& parts) {
   return all;
 }
 
-// The part of the slowest node's bandwidth that is left after agreeing. Counted on the files' rates, as by_pcie does:
-// else a faster link could slow the ring down by making one node choose few fast channels instead of many slow ones.
-double left_after_agreeing(const Topology& t, int gpus) {
-  Topology plain = t;
-  plain.overrides.clear();
-  const std::vector<Ring> parts = parts_of_ring(plain, gpus);
-  double slowest = parts.front().bus_bandwidth();
-  for (const Ring& part : parts) slowest = std::min(slowest, part.bus_bandwidth());
-  return agreed(parts).total() / slowest;
+// The part of the slowest node's bandwidth that is left after agreeing. `searched`: on the files' rates, as by_pcie
+// counts: else a faster link could slow the ring down by making one node choose few fast channels instead of many slow
+// ones.
+double left_after_agreeing(const std::vector<Ring>& searched) {
+  double slowest = searched.front().bus_bandwidth();
+  for (const Ring& part : searched) slowest = std::min(slowest, part.bus_bandwidth());
+  return agreed(searched).total() / slowest;
 }
 
 }  // namespace
@@ -357,6 +392,7 @@ double left_after_agreeing(const Topology& t, int gpus) {
 Ring ring_of(const Topology& t, int gpus) {
   LOCKSTEP_ENSURE(gpus >= 1 && t.gpus_per_node >= 1, "{} GPUs, {} per node", gpus, t.gpus_per_node);
   const std::vector<Ring> parts = parts_of_ring(t, gpus);
+  const std::vector<Ring> searched = t.overrides.empty() ? parts : parts_of_ring(without_overrides(t), gpus);
   Ring ring = parts.front();
   bool hopper = true;
   int most = 0;
@@ -366,15 +402,15 @@ Ring ring_of(const Topology& t, int gpus) {
     hopper = hopper && t.node_type(part.slowest_node).gpu.compute_capability >= 9;
   }
   if (parts.size() > 1) {
-    const double bandwidth = ring.bus_bandwidth() * left_after_agreeing(t, gpus);
-    ring.channels = agreed(parts).channels;
+    const double bandwidth = ring.bus_bandwidth() * left_after_agreeing(searched);
+    ring.channels = agreed(searched).channels;
     ring.channel_rate = bandwidth / ring.channels;
   }
   ring.ranks = gpus;
   ring.nodes = t.nodes_for(gpus);
   ring.ranks_per_node = most;
   ring.communicator_channels = gpus == 1 ? 1 : 2 * ring.channels;
-  if (hopper && ring.nodes > 1 && ring.channel_rate > 45 * kGB && ring.communicator_channels < 16)
+  if (hopper && ring.nodes > 1 && agreed(searched).rate > 45 * kGB && ring.communicator_channels < 16)
     ring.communicator_channels *= 2;
   return ring;
 }

@@ -151,10 +151,19 @@ const std::map<std::string, std::string>& english() {
       {"solve_now_not_run", "At present, with {present}, it cannot run."},
       {"solve_none",
        "No {key} from {from} to {to} gives {subject} {goal}. The best is {best}, with {with}; what then costs most is "
-       "{cause:words}, {loss_s:time} of a step of {step_time_s:time}."},
+       "{cause:words}, {loss_s:time} of a step of {step_time_s:time}.{ceiling}"},
       {"solve_none_computing",
        "No {key} from {from} to {to} gives {subject} {goal}. The best is {best}, with {with}; hardly anything is then "
-       "left but the step of one {device:words} itself."},
+       "left but the step of one {device:words} itself.{ceiling}"},
+      {"solve_ceiling",
+       "This fabric is spoken to over TCP, where NCCL's sockets reach no more than {rate} per node however fast the "
+       "NIC "
+       "is; RDMA fabrics (InfiniBand, EFA) have no such limit."},
+      {"solve_ceiling_window",
+       "Here the line does not bound the rate but the window of its sockets ({window} per round trip each): they carry "
+       "no more than {rate} per node. A larger `wan.window`, more `wan.sockets` or a nearer site lift that; RDMA "
+       "fabrics "
+       "(InfiniBand, EFA) have no such limit."},
       {"solve_always", "{who} reaches {goal} with every {key} tried, from {from} to {to}: there is no break-even."},
       {"solve_fed", "Efficiency is counted against one {device:words} whose batches are always ready."},
       {"solve_not_monotonic",

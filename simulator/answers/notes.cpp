@@ -8,6 +8,8 @@
 #include "scenarios/checks.h"
 #include "simulator/answers/points.h"
 #include "simulator/base/format.h"
+#include "topologies/reader.h"
+#include "topologies/routes.h"
 
 namespace lockstep {
 namespace {
@@ -112,6 +114,20 @@ class Notes {
           "predicted here.");
   }
 
+  bool is_latency(const std::string& key) const { return override_unit(key) == Unit::Seconds; }
+
+  // Whether a second more of it would reach a ring of any run. A copy has its latency in its own constants.
+  bool reaches_a_ring(const std::string& latency_key) const {
+    Topology with = inputs_.topology, without = inputs_.topology;
+    with.overrides[latency_key] = 1;
+    without.overrides.erase(latency_key);
+    return std::any_of(runs_.begin(), runs_.end(), [&](const Run& run) {
+      if (run.not_run || run.strategy == Strategy::Single || run.gpus == 1) return false;
+      const Ring a = ring_of(with, run.gpus), b = ring_of(without, run.gpus);
+      return a.step_latency != b.step_latency || a.hop_latency != b.hop_latency;
+    });
+  }
+
   // An override of links that no run uses.
   void overrides() {
     std::set<std::string> used;
@@ -120,6 +136,12 @@ class Notes {
         if (link.bytes > 0) used.insert(link.link_class);
     for (const auto& [key, value] : inputs_.scenario().topology_override) {
       const std::string link_class = key.substr(0, key.find('.'));
+      if (is_latency(key)) {
+        note(!reaches_a_ring(key), "topology.override." + key,
+             fmt::format("no run's collectives cross {} links, and copies have their latency in their own constants",
+                         link_class));
+        continue;
+      }
       // Uplinks follow the slots' rate; the host's memory also sets the link between sockets.
       const bool carried =
           used.count(link_class) != 0 || (link_class == "pcie" && used.count("uplink") != 0) || link_class == "host";

@@ -9,9 +9,14 @@
 #include "simulator/answers/catalogue.h"
 #include "simulator/answers/sentences.h"
 #include "simulator/base/format.h"
+#include "simulator/base/quantity.h"
+#include "topologies/rates.h"
 
 namespace lockstep {
 namespace {
+
+// NCCL reaches 0.92 of a line that bounds it (topologies/rates.cpp).
+constexpr double kLeastShareOfLine = 0.9;
 
 // What a value of a key is, after "with"; {} is the value and its unit.
 const std::map<std::string, std::string>& phrases() {
@@ -151,12 +156,30 @@ Sentence SolveWords::always() const {
                                               {"to", text(solution_.samples.back().value)}}));
 }
 
+// Where not the line but what NCCL makes of it over sockets bounds the best rate; else empty.
+std::string SolveWords::ceiling(double best) const {
+  const std::string prefix = "topology.override.";
+  Topology t = inputs_.topology;
+  const bool rate = solution_.key == prefix + "nic.rate" || solution_.key == prefix + "wan.rate";
+  if (!rate || !t.fabric || t.nodes_for(solution_.gpus) < 2) return "";
+  t.overrides[solution_.key.substr(prefix.size())] = best;
+  const double reached = tcp_rate(t).rate;
+  const bool bound = reached > 0 && reached < kLeastShareOfLine * nics_of(t).rate;
+  if (!bound) return "";
+  const double window = t.fabric->wide_area() ? wide_area_rate(t) : 0;
+  const bool by_window = window > 0 && reached >= window;
+  return ' ' + make_sentence(by_window ? "solve_ceiling_window" : "solve_ceiling",
+                             {{"rate", text(reached)}, {"window", quantity_text(t.fabric->window, Unit::Bytes)}})
+                   .text;
+}
+
 Sentence SolveWords::none(const SolveSample& best, const SolvePredictions::Closer& closer) const {
   std::map<std::string, std::string> values = about({{"from", text(solution_.samples.front().value)},
                                                      {"to", text(solution_.samples.back().value)},
                                                      {"with", with(best.value)},
                                                      {"value", text(best.value)},
                                                      {"best", goal(best.reached)},
+                                                     {"ceiling", ceiling(best.value)},
                                                      {"step_time_s", digits(closer.run.step_time_s)}});
   const auto loss = largest_loss(closer.run, closer.single);
   if (!loss) return make_sentence("solve_none_computing", std::move(values));

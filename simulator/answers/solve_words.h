@@ -33,6 +33,8 @@ class SolveWords {
   std::string device() const;  // GPU, core
   bool by_neighbours() const;
 
+  std::string ceiling(double best) const;
+
   const Solution& solution_;
   const Inputs& inputs_;
 };

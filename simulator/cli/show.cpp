@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <sstream>
 
 #include "models/describe.h"
 #include "models/model_file.h"
@@ -9,6 +11,7 @@
 #include "simulator/base/nearest.h"
 #include "simulator/cli/commands.h"
 #include "simulator/cli/files.h"
+#include "simulator/cli/table.h"
 #include "simulator/result/json.h"
 #include "topologies/describe.h"
 #include "topologies/presets.h"
@@ -51,6 +54,56 @@ Errors idle_sets(const ShowArguments& arguments, const std::string& group) {
   return errors;
 }
 
+// The scenario around a name of the command line is ours: a line and a column in it mean nothing to anybody.
+Errors without_place(Errors errors) {
+  for (Error& error : errors)
+    if (error.file == "command line") error.line = error.column = 0;
+  return errors;
+}
+
+// What the lines after the first begin with: the same depth of the tree, and for comments (which start with `comment`)
+// another comment.
+std::string continuation(const std::string& line, const std::string& comment) {
+  if (!comment.empty() && line.rfind(comment, 0) == 0) return comment + ' ';
+  std::string before;
+  for (std::size_t at = 0; at < line.size();) {
+    const auto next = [&](const char* what) { return line.compare(at, std::strlen(what), what) == 0; };
+    if (next(" "))
+      at += 1, before += ' ';
+    else if (next("│") || next("├"))
+      at += 3, before += "│";
+    else if (next("└") || next("─"))
+      at += 3, before += ' ';
+    else
+      break;
+  }
+  return before + "  ";
+}
+
+// Lines of at most kColumns where words allow it. Of YAML, what was a value, a list or a comment of its own line stays
+// one; a comment behind a value goes before it.
+std::string fitted_lines(const std::string& text, const std::string& comment) {
+  std::string fitted;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (text_width(line) <= kColumns) {
+      fitted += line + '\n';
+      continue;
+    }
+    const std::size_t behind = comment.empty() ? std::string::npos : line.rfind("   " + comment + ' ');
+    if (behind != std::string::npos && line.find_first_not_of(' ') < behind) {
+      fitted += fitted_lines(line.substr(behind + 3), comment);
+      line.erase(line.find_last_not_of(' ', behind) + 1);
+    }
+    const std::string after = continuation(line, comment);
+    const std::size_t start = line.find_first_not_of(' ');
+    std::istringstream parts(wrapped(line.substr(start), kColumns - text_width(after), 0));
+    std::string part, before = line.substr(0, start);
+    for (; std::getline(parts, part); before = after) fitted += before + part + '\n';
+  }
+  return fitted;
+}
+
 // `--set model.image=32` and the other options of a zoo model, as in a scenario.
 Expected<Model> model_of(const ShowArguments& arguments) {
   const bool file = is_model_path(arguments.name);
@@ -67,7 +120,7 @@ Expected<Model> model_of(const ShowArguments& arguments) {
   const std::string text =
       fmt::format("{{model: {{name: {}}}, batch: {{per_gpu: 1}}, topology: dgx-a100-80gb, gpus: 1}}", entry->name);
   const auto scenario = read_scenario(text, "command line", arguments.common.sets);
-  if (!scenario) return tl::unexpected(scenario.error());
+  if (!scenario) return tl::unexpected(without_place(scenario.error()));
   return build_zoo_model(scenario->model_name, scenario->model_options);
 }
 
@@ -86,8 +139,8 @@ Expected<std::string> topology_shown(const ShowArguments& arguments) {
   const std::string text = fmt::format("{{model: resnet50, batch: {{per_gpu: 1}}, topology: {{node: {}}}, gpus: 1}}",
                                        yaml_scalar(arguments.name));
   const auto inputs = load_inputs({text, "command line", arguments.common.sets});
-  if (!inputs) return tl::unexpected(inputs.error());
-  return describe_topology(inputs->topology);
+  if (!inputs) return tl::unexpected(without_place(inputs.error()));
+  return fitted_lines(describe_topology(inputs->topology), "");
 }
 
 // A GPU or a fabric: what its file says, once it has been found right.
@@ -107,7 +160,8 @@ Expected<std::string> preset_shown(const ShowArguments& arguments, PresetKind ki
   if (kind == PresetKind::Fabric)
     if (const auto fabric = load_fabric(*path, paths); !fabric) wrong = fabric.error();
   if (!wrong.empty()) return tl::unexpected(std::move(wrong));
-  return arguments.common.form == Form::Json ? yaml_to_json(*text) : fmt::format("# {}\n{}", *path, *text);
+  return arguments.common.form == Form::Json ? yaml_to_json(*text)
+                                             : fitted_lines(fmt::format("# {}\n{}", *path, *text), "#");
 }
 
 Expected<std::string> shown(const ShowArguments& arguments, Output& output) {

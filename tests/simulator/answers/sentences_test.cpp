@@ -269,6 +269,40 @@ TEST(Sentences, settings_without_effect_are_said_with_the_reason) {
   EXPECT_THAT(all, ::testing::Not(::testing::HasSubstr("nvlink")));
 }
 
+TEST(Sentences, latencies_that_no_collective_meets_are_said_to_have_no_effect) {
+  const auto notes = [](const std::string& more, const std::vector<std::string>& sets) {
+    std::string all;
+    for (const Sentence& sentence : answer_to(more, sets).answer.sentences)
+      if (sentence.id == "note") all += sentence.text + '\n';
+    return all;
+  };
+  const auto idle = [](const std::string& key) { return ::testing::HasSubstr("`" + key + "` has no effect"); };
+  const std::string prefix = "topology.override.";
+  for (const char* key : {"host.latency", "pcie.latency"})
+    for (const char* input : {"", "input: {source: host}\n"})
+      EXPECT_THAT(notes(input, {prefix + key + "=1s"}), idle(prefix + key)) << input;
+  EXPECT_THAT(notes("", {prefix + "nvlink.latency=1s"}), ::testing::Not(idle(prefix + "nvlink.latency")));
+  EXPECT_THAT(notes("", {prefix + "nvlink.latency=1s", "gpus=1"}), idle(prefix + "nvlink.latency"));
+  EXPECT_THAT(notes("", {prefix + "nic.latency=1s", "topology.fabric=eth-25g"}), idle(prefix + "nic.latency"));
+  EXPECT_THAT(notes("", {prefix + "nic.latency=1s", "topology.fabric=eth-25g", "gpus=16"}),
+              ::testing::Not(idle(prefix + "nic.latency")));
+}
+
+TEST(Sentences, settings_that_change_less_than_the_step_say_what_they_change) {
+  const auto notes = [](const std::string& more) {
+    std::string all;
+    for (const Sentence& sentence : answer_to(more).answer.sentences)
+      if (sentence.id == "note") all += sentence.text + '\n';
+    return all;
+  };
+  const auto cores = ::testing::HasSubstr("`host.cores` changes no time"),
+             graph = ::testing::HasSubstr("`ddp.static_graph` changes the first step only");
+  EXPECT_THAT(notes("host: {cores: 3}\n"), cores);
+  EXPECT_THAT(notes("host: {cores: 3}\nloader: {workers_per_process: 2, sample_cost: 8ms}\n"), ::testing::Not(cores));
+  EXPECT_THAT(notes("ddp: {static_graph: true}\n"), graph);
+  EXPECT_THAT(notes("ddp: {static_graph: true, find_unused_parameters: true}\n"), ::testing::Not(graph));
+}
+
 TEST(Catalogue, every_placeholder_is_a_value_of_a_known_kind) {
   const std::set<std::string> kinds = {"",       "time",  "factor", "percent", "signed_percent",
                                        "effect", "count", "bytes",  "words"};

@@ -54,6 +54,20 @@ TEST(CaseC01, efficiency_inside_a_machine_is_the_reported_one_within_a_tenth) {
   }
 }
 
+// The same nodes with Ethernet between them: no NIC is fast enough, because no NIC is the limit.
+TEST(CaseC01, over_tcp_no_nic_can_and_the_answer_names_the_limit_of_the_sockets) {
+  const auto answer = [](const std::string& fabric, const char* key) {
+    const Inputs inputs = inputs_of_case(kBert, {"topology.fabric=" + fabric, "gpus=16"});
+    const auto solution = solve(inputs, key, throughput(1280), {});
+    EXPECT_TRUE(solution && !solution->low) << fabric;
+    return solution ? solution->answer.text : "";
+  };
+  EXPECT_THAT(answer("eth-25g", kNicRate), HasSubstr("NCCL's sockets reach no more than 2.3 GB/s per node"));
+  EXPECT_THAT(answer("eth-25g", kNicRate), HasSubstr("RDMA fabrics"));
+  EXPECT_THAT(answer("wan-10g-50ms", "topology.override.wan.rate"),
+              HasSubstr("the window of its sockets (3MiB per round trip each): they carry no more than 125.8 MB/s"));
+}
+
 // 438 MB x 2 x 15 / 16 in the 0.13 s by which a step of 32 / 80 s is longer than one of 32 / 122 s, and in the part of
 // the backward pass that hides it: 1 to 6 GB/s.
 TEST(CaseC01, the_16_gpus_imply_a_network_of_a_few_gigabytes_per_second_and_it_is_the_network) {

@@ -6,9 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "simulator/base/document.h"
 #include "simulator/cli/help.h"
+#include "simulator/cli/table.h"
 #include "tests/simulator/cli/in_process.h"
+#include "topologies/presets.h"
 
 namespace lockstep {
 namespace {
@@ -74,6 +78,38 @@ TEST(CommandLine, wrong_ones_say_what_is_wrong_and_what_to_try) {
     EXPECT_EQ(outcome.code, 1) << part;
     EXPECT_THAT(document ? outcome.out : outcome.err, HasSubstr(part));
     EXPECT_THAT(document ? outcome.err : outcome.out, IsEmpty()) << part;
+  }
+}
+
+TEST(CommandLine, show_names_no_place_in_a_text_that_nobody_wrote) {
+  for (const char* kind : {"topology", "model", "gpu", "fabric"}) {
+    const auto outcome = lockstep_in_process({"show", kind, "nope"});
+    EXPECT_EQ(outcome.code, 1) << kind;
+    EXPECT_THAT(outcome.err, HasSubstr("command line: ")) << kind;
+    EXPECT_THAT(outcome.err, ::testing::Not(HasSubstr("command line:1"))) << kind;
+  }
+}
+
+TEST(CommandLine, shows_machines_in_lines_of_100_columns) {
+  const auto expect_fits = [](const std::vector<std::string>& words) {
+    const auto outcome = lockstep_in_process(words);
+    EXPECT_EQ(outcome.code, 0) << words[2];
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(text_width(line), kColumns) << words[2] << ": " << line;
+    return outcome.out;
+  };
+  const PresetPaths paths = default_preset_paths();
+  for (const std::string& name : preset_names(PresetKind::Node, paths)) expect_fits({"show", "topology", name});
+  for (const std::string& name : preset_names(PresetKind::Fabric, paths)) {
+    expect_fits({"show", "topology", "dgx1-v100", "--set", "topology.fabric=" + name});
+    const std::string yaml = expect_fits({"show", "fabric", name});
+    EXPECT_TRUE(parse_document(yaml, name)) << yaml;
+  }
+  for (const std::string& name : preset_names(PresetKind::Gpu, paths)) {
+    const std::string yaml = expect_fits({"show", "gpu", name});
+    EXPECT_TRUE(parse_document(yaml, name)) << yaml;
+    EXPECT_EQ(lockstep_in_process({"show", "gpu", name, "--json"}).code, 0);
   }
 }
 
