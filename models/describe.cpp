@@ -81,7 +81,8 @@ std::string describe_model(const Model& model) {
     }
     const bool is_new = op.kind != OpKind::View && op.kind != OpKind::Split && op.kind != OpKind::Input &&
                         op.kind != OpKind::Parameter && !op.in_place;
-    rows.push_back({op.name.empty() ? "-" : op.name, name_of(op.kind), shape_text(op.output), count_or_dash(parameters),
+    rows.push_back({op.name.empty() ? "-" : op.name, name_of(op.kind), shape_text(op.output),
+                    parameters == 0 && !op.parameters.empty() ? "shared" : count_or_dash(parameters),
                     count_or_dash(forward_flop(model, op)),
                     count_or_dash(is_new ? elements_of(op.output) * bytes_of(op.output_dtype) : 0),
                     count_or_dash(kept[i])});

@@ -18,6 +18,7 @@ class ModelReader {
   Expected<Model> read() {
     Expected<ModelFile> file = model_fields().read(document_, &reading_);
     if (!file) return tl::make_unexpected(std::move(file.error()));
+    if (file->name.empty()) return fail({ErrorKind::Range, "", "a model has a name", "", "", "\"\""}, "name");
     if (RowBuilder::product(file->input_shape) > RowBuilder::kMostElements || file->input_shape.empty()) {
       return fail({ErrorKind::Range, "", "a sample has between one and 1e12 values", "", "", ""}, "input.shape");
     }

@@ -31,6 +31,7 @@ Result RowBuilder::add(const OpRow& row) {
   if (Result trouble = build(row, inputs)) return trouble;
   const OpId id{static_cast<int>(b_.model().ops.size()) - 1};
   if (row.name) b_.set_name(id, *row.name);
+  if (Result trouble = check_module(id)) return trouble;
   label(row, id);
   return std::nullopt;
 }
@@ -39,6 +40,25 @@ Result RowBuilder::add(const OpRow& row) {
 Result RowBuilder::check_label(const OpRow& row) const {
   if (!row.id || (labels_.count(*row.id) == 0 && *row.id != "input")) return std::nullopt;
   return Trouble{ErrorKind::Conflict, "id", "this id is taken", "a label that no op above has", "", *row.id};
+}
+
+// A name that comes again is the same module used again, so it must be the same op with the same settings.
+Result RowBuilder::check_module(OpId id) {
+  const Op& op = b_.model().op(id);
+  if (op.parameters.empty()) return std::nullopt;
+  const auto [entry, is_new] = modules_.try_emplace(op.name, id);
+  if (is_new) return std::nullopt;
+  const Op& first = b_.model().op(entry->second);
+  if (first.kind == op.kind && first.conv == op.conv && first.parameters == op.parameters) return std::nullopt;
+  const std::string what = first.kind == op.kind ? fmt::format("a {} with other settings", name_of(first.kind))
+                                                 : fmt::format("a {}", name_of(first.kind));
+  return Trouble{
+      ErrorKind::Conflict,
+      "name",
+      fmt::format("an op above has this name and is {}: ops of one name are one module and share its weights", what),
+      "",
+      "give it a name of its own",
+      op.name};
 }
 
 void RowBuilder::label(const OpRow& row, OpId id) {

@@ -37,6 +37,7 @@ class RowBuilder {
   Result find_input(const std::string& name, std::vector<OpId>& inputs) const;
   Result check_types(const OpRow& row, const std::vector<OpId>& inputs) const;
   Result check_label(const OpRow& row) const;
+  Result check_module(OpId id);
   void label(const OpRow& row, OpId id);
   Result check_size(const char* key, double elements, double parameters, double flop);
   Result check_parameter(const char* key, const std::string& name, const Shape& shape, bool must_exist = false) const;
@@ -61,6 +62,7 @@ class RowBuilder {
 
   ModelBuilder b_;
   std::map<std::string, std::optional<OpId>> labels_;  // nothing: a name that several ops have
+  std::map<std::string, OpId> modules_;                // the first op with parameters of each name
   double flop_ = 0, elements_ = 0;
 };
 

@@ -9,8 +9,9 @@
 namespace lockstep {
 namespace {
 
-// `errors`: of --set.
-Expected<ReadScenario> read_checked(const Document& document, Errors errors, const ReadOptions& options) {
+// `errors`: of `sets`, those of --set.
+Expected<ReadScenario> read_checked(const Document& document, Errors errors, const std::vector<std::string>& sets,
+                                    const ReadOptions& options) {
   ReadScenario out;
   out.scenario.file = document.file;
   out.reading.errors = std::move(errors);
@@ -22,7 +23,7 @@ Expected<ReadScenario> read_checked(const Document& document, Errors errors, con
       out.reading.errors.push_back(std::move(error));
     }
   }
-  if (!out.reading.errors.empty()) return tl::make_unexpected(in_file_order(std::move(out.reading.errors)));
+  if (!out.reading.errors.empty()) return tl::make_unexpected(in_file_order(std::move(out.reading.errors), sets));
   out.notes = keys_without_effect(out.scenario, out.reading);
   return out;
 }
@@ -38,11 +39,11 @@ Expected<ReadScenario> read_scenario_with_origins(std::string_view text, const s
     const auto applied = apply_set(*document, set);
     if (!applied) errors.insert(errors.end(), applied.error().begin(), applied.error().end());
   }
-  return read_checked(*document, std::move(errors), options);
+  return read_checked(*document, std::move(errors), sets, options);
 }
 
 Expected<ReadScenario> read_scenario_document(const Document& document, const ReadOptions& options) {
-  return read_checked(document, {}, options);
+  return read_checked(document, {}, {}, options);
 }
 
 Expected<Scenario> read_scenario(std::string_view text, std::string file_name, const std::vector<std::string>& sets,

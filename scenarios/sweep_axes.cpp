@@ -275,7 +275,7 @@ Expected<SweepAxes> read_sweep_axes(std::string_view text, const std::string& fi
   std::vector<SweepAxis> found = AxisFinder(scenario_fields().info()).find(document->root);
   const Errors lists = wrong_lists(found, *document);
   errors.insert(errors.end(), lists.begin(), lists.end());
-  if (!errors.empty()) return tl::make_unexpected(in_file_order(std::move(errors)));
+  if (!errors.empty()) return tl::make_unexpected(in_file_order(std::move(errors), sets));
   SweepAxes axes(*document, std::move(found));
   std::optional<Scenario> first_good;
   errors = wrong_values(axes, first_good);

@@ -81,9 +81,9 @@ class Notes {
     for (const GpuType& gpu : gpus)
       if (precision == Precision::AmpBf16 && gpu.peak_bf16 == 0)
         notes_.push_back(fmt::format(
-            "{} has no bf16 hardware: under amp-bf16 matrix products and convolutions run on its CUDA cores at "
-            "fp32's speed; only the bytes of bf16 are saved.",
-            gpu.name));
+            "{} has no bf16 hardware: under amp-bf16 matrix products and convolutions run {}at fp32's speed; only the "
+            "bytes of bf16 are saved.",
+            gpu.name, gpu.vendor == "cpu" ? "" : "on its CUDA cores "));
   }
 
   // A measurement with this loader cannot have been faster than it.

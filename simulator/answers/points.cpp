@@ -154,7 +154,7 @@ Expected<Points::Single> Points::single(bool timeline) {
   Single single;
   single.accumulated = strong() && batch.micro_steps > inputs_.scenario().accumulate_steps;
   single.baseline = {Strategy::Single, batch.per_gpu, batch.micro_steps, run->step_time_s,
-                     fits_memory(*run, inputs_.topology).value_or(true)};
+                     run->fits_memory.value_or(true)};
   compare(*run, single.baseline);
   add_epochs(*run);
   single.run = std::move(*run);
@@ -227,6 +227,7 @@ void Points::complete(Run& run, const Batch& batch) const {
   run.throughput = static_cast<double>(run.global_batch) / run.step_time_s;
   run.throughput_unit = inputs_.model.sample_unit + "/s";
   run.scaling = strong() ? "strong" : "weak";
+  run.fits_memory = fits_memory(run, inputs_.topology);
 }
 
 void Points::compare(Run& run, const Baseline& baseline) const {

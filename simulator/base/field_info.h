@@ -112,7 +112,9 @@ struct ResolvedField {
 
 // Adds `document.problems`, unknown keys, bad values, missing keys and broken rules to reading.errors.
 void read_table(const TableInfo& table, const Document& document, void* target, Reading& reading);
-Errors in_file_order(Errors errors);  // file, line, column; --set after the file; errors without place last
+// File, line, column; then what is wrong in --set, in the order of `sets` where they are given; errors without place
+// last.
+Errors in_file_order(Errors errors, const std::vector<std::string>& sets = {});
 std::vector<ResolvedField> resolved_fields(const TableInfo& table, const void* source, const Reading& reading);
 // Fills file, line and column of an error from the place of `error.key`, or of the nearest group that was given.
 void place_error(Error& error, const Reading& reading);

@@ -20,6 +20,11 @@ std::string in_backticks(const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format("`{}`", fmt::join(names, "`, `"));
 }
 
+std::string with_article(const std::string& noun) {
+  const bool vowel = !noun.empty() && std::string_view("aeio").find(noun.front()) != std::string_view::npos;
+  return (vowel ? "an " : "a ") + noun;
+}
+
 // Fills one struct from one map; rows of a list get a reader of their own with a longer prefix.
 class TableReader {
  public:
@@ -28,7 +33,7 @@ class TableReader {
 
   void read_root(const Value& root) {
     if (root.kind != Value::Kind::Map) {
-      fail(value_error(ErrorKind::Type, root, fmt::format("a {} is a map of keys and values", table_.kind),
+      fail(value_error(ErrorKind::Type, root, with_article(table_.kind) + " is a map of keys and values",
                        in_backticks(live_children(""))),
            "");
       return;
@@ -110,7 +115,7 @@ class TableReader {
     error.allowed = in_backticks(live_children(group));
     error.hint = std::move(hint);
     error.message =
-        group.empty() ? fmt::format("a {} has no such key", table_.kind) : fmt::format("`{}` has no such key", group);
+        group.empty() ? with_article(table_.kind) + " has no such key" : fmt::format("`{}` has no such key", group);
     fail(std::move(error), joined(group, entry.key));
   }
   // The same last component, or nearly, in another group: `bucket_cap` at the top is `ddp.bucket_cap`.
@@ -367,10 +372,31 @@ void read_table(const TableInfo& table, const Document& document, void* target, 
   TableReader(table, target, reading, "").read_root(document.root);
 }
 
-Errors in_file_order(Errors errors) {
-  const auto rank = [](const Error& e) {
-    const int group = e.file == "--set" ? 1 : e.line == 0 ? 2 : 0;
-    return std::tuple(group, e.line, e.column);
+namespace {
+
+// The number of the `--set` that an error is about, the last one where several are: one of its key, of a key below it,
+// or of the map that holds it.
+std::size_t number_of_set(const Error& error, const std::vector<std::string>& sets) {
+  const auto below = [](const std::string& a, const std::string& b) {  // a is b, or below it
+    return a.rfind(b, 0) == 0 && (a.size() == b.size() || a[b.size()] == '.');
+  };
+  for (std::size_t i = sets.size(); i-- > 0;) {
+    std::string key = sets[i].substr(0, sets[i].find('='));
+    key.erase(0, key.find_first_not_of(' '));
+    key.erase(key.find_last_not_of(' ') + 1);
+    const bool about =
+        error.key.empty() ? error.found == shortened(sets[i]) : below(error.key, key) || below(key, error.key);
+    if (about && !(key.empty() && !error.key.empty())) return i;
+  }
+  return sets.size();
+}
+
+}  // namespace
+
+Errors in_file_order(Errors errors, const std::vector<std::string>& sets) {
+  const auto rank = [&](const Error& e) {
+    const bool set = e.file == "--set";
+    return std::tuple(set ? 1 : e.line == 0 ? 2 : 0, set ? number_of_set(e, sets) : 0, e.line, e.column);
   };
   std::stable_sort(errors.begin(), errors.end(), [&](const Error& a, const Error& b) { return rank(a) < rank(b); });
   return errors;

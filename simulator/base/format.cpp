@@ -34,9 +34,8 @@ std::string scaled(double value, const std::array<Scale, N>& scales) {
   return format_significant(value / scales.back().factor) + " " + scales.back().unit;
 }
 
-}  // namespace
-
-std::string format_significant(double value, int digits) {
+// `exact_short`: without trailing zeros where the value is exactly that number.
+std::string significant(double value, int digits, bool exact_short) {
   if (value == 0) return "0";
   if (!std::isfinite(value)) return fmt::format("{}", value);
   const double round = rounded(value, digits);
@@ -48,12 +47,22 @@ std::string format_significant(double value, int digits) {
   if (exponent < -4 || exponent > 15) return scientific;
   std::string text = fmt::format("{:.{}f}", round, std::max(0, digits - 1 - exponent));
   // Trailing zeros say "measured to here": they stay unless the value is exactly that number.
-  const bool exact = std::abs(value - round) <= 1e-12 * std::abs(value);
+  const bool exact = exact_short && std::abs(value - round) <= 1e-12 * std::abs(value);
   if (exact && text.find('.') != std::string::npos) {
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
   }
   return text;
+}
+
+}  // namespace
+
+std::string format_significant(double value, int digits) {
+  return significant(value, digits, true);
+}
+
+std::string format_column(double value, int digits) {
+  return significant(value, digits, false);
 }
 
 std::string format_time(double seconds) {
@@ -104,6 +113,10 @@ std::string shortened(std::string_view text, std::size_t bytes) {
 
 std::string format_factor(double factor) {
   return format_significant(factor) + "x";
+}
+
+std::string format_factor_column(double factor) {
+  return format_column(factor) + "x";
 }
 
 namespace {

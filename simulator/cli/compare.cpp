@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "simulator/base/document.h"
@@ -105,6 +106,52 @@ std::string in_form(const CompareArguments& arguments, const Comparison& compari
   return to_text(comparison, output, arguments.common.quiet);
 }
 
+// Where a document names what it is by other keys than a result has: the first key that tells.
+std::string what_it_is(const Json& document) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"difference", "an answer of explain"}, {"total_s", "an answer of explain"},   {"given", "an answer of solve"},
+      {"measurements", "an answer of solve"}, {"unmatched", "an answer of compare"}, {"error", "an error"}};
+  if (!document.is_object() || document.contains("format")) return "";
+  for (const auto& [key, what] : kinds)
+    if (document.contains(key)) return what;
+  return "";
+}
+
+Error no_result(const std::string& file, const std::string& what) {
+  Error error;
+  error.kind = ErrorKind::NotSupported;
+  error.file = file;
+  error.message = fmt::format("this is {}, not a result", what);
+  error.hint = "lockstep predict FILE --json -o RESULT writes a result";
+  return error;
+}
+
+// One result, or the several of `predict A B --json`, in their order.
+Expected<std::vector<NamedResult>> results_of(const std::string& text, const std::string& file) {
+  std::vector<NamedResult> results;
+  const auto add = [&](const Json& document, const std::string& name,
+                       const std::string& its_text) -> tl::expected<void, Errors> {
+    if (const std::string what = what_it_is(document); !what.empty())
+      return tl::make_unexpected(Errors{no_result(name, what)});
+    auto result = result_from_json(its_text, name);
+    if (!result) return tl::unexpected(std::move(result.error()));
+    results.push_back({name, *std::move(result)});
+    return {};
+  };
+  const Json document = Json::parse(text, nullptr, false);
+  const bool several = document.is_object() && document.contains("results") && document["results"].is_array();
+  if (!several) {
+    if (auto added = add(document, file, text); !added) return tl::unexpected(std::move(added.error()));
+    return results;
+  }
+  for (const Json& part : document["results"]) {
+    const bool named = part.is_object() && part.contains("file") && part["file"].is_string();
+    const std::string name = named ? fmt::format("{}: {}", file, part["file"].get<std::string>()) : file;
+    if (auto added = add(part, name, part.dump()); !added) return tl::unexpected(std::move(added.error()));
+  }
+  return results;
+}
+
 }  // namespace
 
 int run_compare(const CompareArguments& arguments, Output& output) {
@@ -113,9 +160,9 @@ int run_compare(const CompareArguments& arguments, Output& output) {
   for (const std::string& file : arguments.files) {
     const auto text = read_text_file(file);
     if (!text) return report_errors(text.error(), form, output);
-    auto result = result_from_json(*text, file);
-    if (!result) return report_errors(result.error(), form, output);
-    results.push_back({file, *std::move(result)});
+    auto of_file = results_of(*text, file);
+    if (!of_file) return report_errors(of_file.error(), form, output);
+    std::move(of_file->begin(), of_file->end(), std::back_inserter(results));
   }
   const auto comparison = compare_results(results, arguments.force);
   if (!comparison) return report_errors(comparison.error(), form, output);

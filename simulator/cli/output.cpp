@@ -24,11 +24,15 @@ constexpr const char* kBold = "\033[1m";
 constexpr const char* kRed = "\033[31m";
 constexpr const char* kPlain = "\033[0m";
 
+// A terminal that knows escape sequences: colours, and a line that is wiped again.
+bool understands_escapes() {
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+}
+
 bool wants_colour() {
   const char* no_colour = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  const bool refused = no_colour != nullptr && *no_colour != '\0';
-  return !refused && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+  return (no_colour == nullptr || *no_colour == '\0') && understands_escapes();
 }
 
 // Written beside the target and renamed, so that an interrupted command leaves no half file.
@@ -62,7 +66,7 @@ Output standard_output() {
   Output output{std::cout, std::cerr, std::cin};
   output.colour = isatty(STDOUT_FILENO) != 0 && wants_colour();
   output.error_colour = isatty(STDERR_FILENO) != 0 && wants_colour();
-  output.progress = isatty(STDERR_FILENO) != 0;
+  output.progress = isatty(STDERR_FILENO) != 0 && understands_escapes();
   return output;
 }
 

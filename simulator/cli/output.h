@@ -21,10 +21,10 @@ struct Output {
   std::istream& in;           // what FILE `-` reads
   bool colour = false;        // bold headers, on a terminal without NO_COLOR
   bool error_colour = false;  // the same of `err`
-  bool progress = false;      // a progress line that is wiped again, on a terminal
+  bool progress = false;      // a progress line that is wiped again, on a terminal that is not dumb
 };
 
-// Standard streams; colour and progress by whether they are terminals and by NO_COLOR and TERM.
+// Standard streams; colour and progress by whether they are terminals and by TERM, colour by NO_COLOR too.
 Output standard_output();
 
 // Options common to all commands.

@@ -35,8 +35,8 @@ void add_levers(const Result& result, const Output& output, std::string& text) {
   table.column("step", step.name, Align::Right);
   table.column("throughput", "%", Align::Right);
   for (const Lever& lever : result.answer.levers)
-    table.row({with_note(lever.set), format_significant(lever.step_time_s / step.seconds),
-               "+" + format_significant(lever.gain * 100)});
+    table.row(
+        {with_note(lever.set), format_column(lever.step_time_s / step.seconds), "+" + format_column(lever.gain * 100)});
   for (const std::string& line : table.header_lines()) text += heading(line, output) + '\n';
   for (const std::string& line : table.lines()) text += line + '\n';
 }
@@ -87,6 +87,7 @@ std::string prediction_text(const Result& result, const Inputs& inputs, const Ou
     text += "\n\n";
   }
   text += table_text(prediction_table(result, on_cores(inputs)), output);
+  if (const auto costs = cost_table(result, on_cores(inputs))) text += '\n' + table_text(*costs, output);
   if (table_only) return text;
   text += '\n';
   add_sentences(result, text);

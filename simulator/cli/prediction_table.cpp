@@ -112,9 +112,7 @@ class PredictionTable {
   }
 
  private:
-  static std::string time_cell(double seconds, const TimeUnit& unit) {
-    return format_significant(seconds / unit.seconds);
-  }
+  static std::string time_cell(double seconds, const TimeUnit& unit) { return format_column(seconds / unit.seconds); }
 
   // Of the steps of a run: nine of ten lie in between.
   static std::string spread_cell(const Run& run, const TimeUnit& unit) {
@@ -125,18 +123,16 @@ class PredictionTable {
   std::vector<TableColumn> fixed_columns() const {
     const auto& runs = result_.runs;
     const TimeUnit step = step_unit();
-    std::string throughput_unit;
+    std::string samples;
     for (const Run& run : runs)
-      if (!run.throughput_unit.empty()) throughput_unit = run.throughput_unit;
+      if (!run.throughput_unit.empty()) samples = samples_of(run);
     std::vector<TableColumn> columns = {
         {"step", step.name, [=](const Run& r) { return time_cell(r.step_time_s, step); }}};
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.spread.has_value(); }))
       columns.push_back({"p5-p95", step.name, [=](const Run& r) { return spread_cell(r, step); }});
-    columns.insert(columns.end(),
-                   {{throughput_unit.substr(0, throughput_unit.find('/')), "per s",
-                     [](const Run& r) { return format_significant(r.throughput); }},
-                    {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
-                    {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}});
+    columns.insert(columns.end(), {{samples, "per s", [](const Run& r) { return format_column(r.throughput); }},
+                                   {"speedup", "", [](const Run& r) { return format_factor_column(r.speedup); }},
+                                   {"effic.", "%", [](const Run& r) { return format_column(r.efficiency * 100); }}});
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.epoch_time_s.has_value(); })) {
       const TimeUnit epoch = unit_for(largest(runs, [](const Run& r) { return r.epoch_time_s.value_or(0); }));
       const TimeUnit total = unit_for(largest(runs, [](const Run& r) { return r.total_time_s.value_or(0); }));
@@ -146,14 +142,7 @@ class PredictionTable {
       columns.push_back(
           {"total", total.name, [=](const Run& r) { return time_cell(r.total_time_s.value_or(0), total); }});
     }
-    // What is paid for, beside what it gives.
-    if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.cost_total.has_value(); })) {
-      columns.push_back({"per GPU", throughput_unit.substr(0, throughput_unit.find('/')) + "/s",
-                         [](const Run& r) { return format_significant(r.throughput / r.gpus); }});
-      columns.push_back(
-          {"cost", "epoch", [](const Run& r) { return format_significant(r.cost_per_epoch.value_or(0)); }});
-      columns.push_back({"cost", "total", [](const Run& r) { return format_significant(r.cost_total.value_or(0)); }});
-    }
+    if (any_too_large(runs)) columns.push_back({"memory", "", memory_cell});
     return columns;
   }
 
@@ -225,7 +214,8 @@ class PredictionTable {
     TextTable table;
     table.column("strategy", "", Align::Left);
     table.column(on_cores_ ? "cores" : "GPUs", "", Align::Right);
-    for (const TableColumn& column : columns) table.column(column.title, column.unit, Align::Right);
+    for (const TableColumn& column : columns)
+      table.column(column.title, column.unit, column.title == "memory" ? Align::Left : Align::Right);
     for (const Run& run : result_.runs) {
       std::vector<std::string> cells = {name_of(run.strategy), fmt::format("{}", run.gpus)};
       if (run.not_run) {
@@ -245,7 +235,7 @@ class PredictionTable {
     const auto decimals = [](double value) { return 2 - static_cast<int>(std::floor(std::log10(value))); };
     const double value = seconds / unit.seconds;
     const int finest = 1 + decimals(shortest_step_s() / unit.seconds);
-    if (decimals(std::abs(value)) < finest) return format_significant(value);
+    if (decimals(std::abs(value)) < finest) return format_column(value);
     return fmt::format("{:.{}f}", value, std::max(0, finest));
   }
   double shortest_step_s() const {
@@ -266,6 +256,41 @@ TimeUnit step_unit_for(double longest_s) {
 
 TextTable prediction_table(const Result& result, bool on_cores) {
   return PredictionTable(result, on_cores).make();
+}
+
+std::optional<TextTable> cost_table(const Result& result, bool on_cores) {
+  const auto& runs = result.runs;
+  const auto paid = std::find_if(runs.begin(), runs.end(), [](const Run& r) { return r.cost_total.has_value(); });
+  if (paid == runs.end()) return std::nullopt;
+  TextTable table;
+  table.column("strategy", "", Align::Left);
+  table.column(on_cores ? "cores" : "GPUs", "", Align::Right);
+  table.column(samples_of(*paid), on_cores ? "per s and core" : "per s and GPU", Align::Right);
+  table.column("cost", "per epoch", Align::Right);
+  table.column("cost", "in all", Align::Right);
+  for (const Run& run : runs)
+    if (run.cost_total)
+      table.row({name_of(run.strategy), fmt::format("{}", run.gpus), format_column(run.throughput / run.gpus),
+                 money_cell(run.cost_per_epoch), money_cell(run.cost_total)});
+  return table;
+}
+
+bool any_too_large(const std::vector<Run>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const Run& r) { return !r.fits_memory.value_or(true); });
+}
+
+std::string memory_cell(const Run& run) {
+  return run.fits_memory.value_or(true) ? "" : "does not fit";
+}
+
+std::string samples_of(const Run& run) {
+  return run.throughput_unit.substr(0, run.throughput_unit.find('/'));
+}
+
+// Any currency, so any size: from ten million on with a power of ten.
+std::string money_cell(const std::optional<double>& amount) {
+  if (!amount) return "-";
+  return std::abs(*amount) < 1e7 ? format_column(*amount) : fmt::format("{:.2e}", *amount);
 }
 
 }  // namespace lockstep

@@ -20,32 +20,39 @@ struct SweepColumn {
   std::function<std::string(const Run&)> cell;
 };
 
-std::vector<SweepColumn> columns_of(const std::vector<Run>& runs) {
+// What may be left out where room is short; CSV and JSON have it all.
+enum class Room { Ample, NoRates, NoSpread };
+
+void add_costs(const std::vector<Run>& runs, Room room, std::vector<SweepColumn>& columns) {
+  const auto paid = std::find_if(runs.begin(), runs.end(), [](const Run& r) { return r.cost_total.has_value(); });
+  if (paid == runs.end()) return;
+  if (room == Room::Ample)
+    columns.push_back(
+        {"per GPU", samples_of(*paid) + "/s", [](const Run& r) { return format_column(r.throughput / r.gpus); }});
+  columns.push_back({"cost", "epoch", [](const Run& r) { return money_cell(r.cost_per_epoch); }});
+  columns.push_back({"cost", "total", [](const Run& r) { return money_cell(r.cost_total); }});
+}
+
+std::vector<SweepColumn> columns_of(const std::vector<Run>& runs, Room room) {
+  const auto ran = std::find_if(runs.begin(), runs.end(), [](const Run& r) { return !r.not_run; });
+  if (ran == runs.end()) return {{"step", "", [](const Run&) { return std::string(); }}};
   double longest_s = 0;
-  std::string throughput_unit;
-  for (const Run& run : runs) {
-    longest_s = std::max(longest_s, run.step_time_s);
-    if (!run.throughput_unit.empty()) throughput_unit = run.throughput_unit;
-  }
-  const std::string samples = throughput_unit.substr(0, throughput_unit.find('/'));
+  for (const Run& run : runs) longest_s = std::max(longest_s, run.step_time_s);
   const TimeUnit step = step_unit_for(longest_s);
   std::vector<SweepColumn> columns = {
-      {"step", step.name, [=](const Run& r) { return format_significant(r.step_time_s / step.seconds); }}};
-  if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.spread.has_value(); }))
+      {"step", step.name, [=](const Run& r) { return format_column(r.step_time_s / step.seconds); }}};
+  const bool spread = std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.spread.has_value(); });
+  if (spread && room != Room::NoSpread)
     columns.push_back({"p5-p95", step.name, [=](const Run& r) {
                          if (!r.spread) return std::string("-");
-                         return format_significant(r.spread->p5 / step.seconds) + '-' +
-                                format_significant(r.spread->p95 / step.seconds);
+                         return format_column(r.spread->p5 / step.seconds) + '-' +
+                                format_column(r.spread->p95 / step.seconds);
                        }});
-  columns.insert(columns.end(), {{samples, "per s", [](const Run& r) { return format_significant(r.throughput); }},
-                                 {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
-                                 {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}});
-  if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.cost_total.has_value(); })) {
-    columns.push_back(
-        {"per GPU", samples + "/s", [](const Run& r) { return format_significant(r.throughput / r.gpus); }});
-    columns.push_back({"cost", "epoch", [](const Run& r) { return format_significant(r.cost_per_epoch.value_or(0)); }});
-    columns.push_back({"cost", "total", [](const Run& r) { return format_significant(r.cost_total.value_or(0)); }});
-  }
+  columns.insert(columns.end(), {{samples_of(*ran), "per s", [](const Run& r) { return format_column(r.throughput); }},
+                                 {"speedup", "", [](const Run& r) { return format_factor_column(r.speedup); }},
+                                 {"effic.", "%", [](const Run& r) { return format_column(r.efficiency * 100); }}});
+  add_costs(runs, room, columns);
+  if (any_too_large(runs)) columns.push_back({"memory", "", memory_cell});
   return columns;
 }
 
@@ -110,14 +117,15 @@ std::string settings(const Run& run, const std::vector<std::string>& keys) {
 
 // `numbers`: of the rows' settings, in a column of their own; empty: without.
 TextTable make_table(const std::vector<Run>& runs, const KeyColumns& key_columns,
-                     const std::vector<std::size_t>& numbers) {
-  const std::vector<SweepColumn> columns = columns_of(runs);
+                     const std::vector<std::size_t>& numbers, Room room = Room::Ample) {
+  const std::vector<SweepColumn> columns = columns_of(runs, room);
   TextTable table;
   if (!numbers.empty()) table.column("set", "", Align::Right);
   for (const auto& [first, second] : key_columns.titles) table.column(first, second, Align::Left);
   table.column("strategy", "", Align::Left);
   table.column("GPUs", "", Align::Right);
-  for (const SweepColumn& column : columns) table.column(column.title, column.unit, Align::Right);
+  for (const SweepColumn& column : columns)
+    table.column(column.title, column.unit, column.title == "memory" ? Align::Left : Align::Right);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Run& run = runs[i];
     std::vector<std::string> cells;
@@ -145,7 +153,10 @@ std::string numbered_table(const std::vector<Run>& runs, const std::vector<std::
     numbers.push_back(at->second);
     if (added) legend += wrapped(fmt::format("set {}: {}", at->second, at->first), kColumns, 4) + '\n';
   }
-  return table_text(make_table(runs, {}, numbers), output) + legend;
+  TextTable table = make_table(runs, {}, numbers);
+  for (const Room room : {Room::NoRates, Room::NoSpread})
+    if (table.width() > kColumns) table = make_table(runs, {}, numbers, room);
+  return table_text(table, output) + legend;
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ std::string csv_header(const std::vector<std::string>& swept) {
     row.text(name);
   for (const Cause cause : kCauses) row.text(fmt::format("breakdown_s.{}", name_of(cause)));
   row.text("not_run");
+  row.text("fits_memory");
   return row.take();
 }
 
@@ -67,6 +68,7 @@ std::string csv_line(const Run& run, const std::vector<std::string>& swept) {
   row.number(run.efficiency);
   for (const Cause cause : kCauses) row.text(run.not_run ? "" : fmt::format("{}", run.part_s(cause)));
   row.text(run.not_run.value_or(""));
+  row.text(!run.fits_memory ? "" : *run.fits_memory ? "true" : "false");
   return row.take();
 }
 

@@ -173,6 +173,7 @@ void describe(A& a, T& run) {
   if (!run.not_run) a.known("hidden_communication_s", run.hidden_communication_s);
   a.known("buckets", run.buckets);
   a.known("ranks", run.ranks);
+  a.known("fits_memory", run.fits_memory);
   a.known("links", run.links);
   a.known("cpu_utilization", run.cpu_utilization);
   a.known("epoch_time_s", run.epoch_time_s);

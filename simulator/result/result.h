@@ -143,6 +143,7 @@ struct Run {
   std::vector<BucketTimes> buckets;
   std::vector<RankStats> ranks;
   std::vector<LinkUse> links;
+  std::optional<bool> fits_memory;  // what each rank reserves against the memory of its GPU
   std::optional<double> cpu_utilization, epoch_time_s, total_time_s, cost_per_epoch, cost_total;
   std::vector<std::string> notes;  // settings without effect, doubts: each a sentence
   std::vector<Span> timeline;      // of the critical rank in the shown step; only kept when asked for

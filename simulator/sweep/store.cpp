@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -38,6 +39,16 @@ StoredPoint point_in(const Statement& row) {
 
 bool execute(sqlite3* database, const char* sql) {
   return sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+std::string file_in(const std::string& folder) {
+  return (std::filesystem::path(folder) / "sweep.sqlite").string();
+}
+
+bool is_kept_but_not_writable(const std::string& folder) {
+  const std::string file = file_in(folder);
+  return ::access(file.c_str(), R_OK) == 0 &&
+         (::access(folder.c_str(), W_OK) != 0 || ::access(file.c_str(), W_OK) != 0);
 }
 
 // The first line in which two texts differ, of each.
@@ -77,6 +88,16 @@ struct SweepStore::Connection {
     return statement.bind(1, key).row() ? statement.text(0) : "";
   }
 
+  // Of a write that failed: a full disk is not the fault of the input.
+  tl::unexpected<Errors> not_written(const char* what) const {
+    const std::string folder = std::filesystem::path(file).parent_path().string();
+    std::string hint;
+    if (!file.empty())
+      hint = fmt::format("make room; `lockstep sweep -o {}` shows what is kept, the same command goes on from there",
+                         folder);
+    return wrong(ErrorKind::RunFailed, file, fmt::format("{}: {}", what, sqlite3_errmsg(database)), std::move(hint));
+  }
+
   // One process at a time adds points; the lock goes with the process, however it ends.
   tl::expected<void, Errors> lock_folder(const std::string& folder) {
     std::error_code failure;
@@ -94,7 +115,8 @@ struct SweepStore::Connection {
     return {};
   }
 
-  tl::expected<void, Errors> open_database(int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {
+  tl::expected<void, Errors> open_database() {
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(file.c_str(), &database, flags, nullptr) != SQLITE_OK)
       return failed("the sweep cannot be opened");
     sqlite3_busy_timeout(database, kBusyMs);
@@ -105,12 +127,47 @@ struct SweepStore::Connection {
     return {};
   }
 
+  // Without writing. Where neither the folder nor the log's index can be written and no log is there, nobody can be
+  // adding points, and SQLite is told so; else it would want to make the index.
+  tl::expected<void, Errors> open_to_read() {
+    const std::filesystem::path path(file);
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    const bool writable = ::access(file.c_str(), W_OK) == 0 && ::access(folder.c_str(), W_OK) == 0;
+    // With the right to write, what a killed program left in the log is put in its place.
+    for (const int flags : {SQLITE_OPEN_READWRITE, SQLITE_OPEN_READONLY}) {
+      if (flags == SQLITE_OPEN_READWRITE && !writable) continue;
+      if (opens_and_reads(file, flags)) return {};
+    }
+    std::error_code ignored;
+    const auto log_bytes = std::filesystem::file_size(file + "-wal", ignored);
+    if ((ignored || log_bytes == 0) && opens_and_reads(immutable_uri(), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI))
+      return {};
+    return failed("the sweep cannot be opened");
+  }
+
+  bool opens_and_reads(const std::string& name, int flags) {
+    sqlite3_close(database);
+    database = nullptr;
+    if (sqlite3_open_v2(name.c_str(), &database, flags, nullptr) != SQLITE_OK) return false;
+    sqlite3_busy_timeout(database, kBusyMs);
+    return execute(database, "SELECT count(*) FROM sqlite_schema");
+  }
+
+  std::string immutable_uri() const {
+    std::string uri = "file:";
+    for (const char c : std::filesystem::absolute(file).string()) {
+      const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/-_.~", c) != nullptr;
+      uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    }
+    return uri + "?immutable=1";
+  }
+
   tl::expected<void, Errors> create(const SweepIdentity& identity) {
     if (!execute(database,
                  "BEGIN IMMEDIATE; CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
                  "CREATE TABLE points(combination INTEGER PRIMARY KEY, key TEXT NOT NULL, state TEXT NOT NULL,"
                  " run TEXT NOT NULL);"))
-      return failed("the sweep cannot be written");
+      return not_written("the sweep cannot be written");
     const std::pair<const char*, std::string> entries[] = {{"format", "lockstep-sweep"},
                                                            {"format_version", fmt::format("{}", kSweepFormatVersion)},
                                                            {"lockstep_version", lockstep_version()},
@@ -121,9 +178,9 @@ struct SweepStore::Connection {
                                                            {"keys", fmt::format("{}", fmt::join(identity.keys, "\n"))}};
     for (const auto& [key, value] : entries) {
       Statement entry(database, "INSERT INTO meta VALUES(?1, ?2)");
-      if (!entry.bind(1, key).bind(2, value).run()) return failed("the sweep cannot be written");
+      if (!entry.bind(1, key).bind(2, value).run()) return not_written("the sweep cannot be written");
     }
-    if (!execute(database, "COMMIT")) return failed("the sweep cannot be written");
+    if (!execute(database, "COMMIT")) return not_written("the sweep cannot be written");
     return {};
   }
 
@@ -171,6 +228,12 @@ struct SweepStore::Connection {
     return {};
   }
 
+  // Points that need not be computed again.
+  std::size_t good_points() const {
+    Statement count(database, "SELECT count(*) FROM points WHERE state != 'failed'");
+    return count.row() ? count.number(0) : 0;
+  }
+
   bool is_new() const {
     Statement statement(database, "SELECT count(*) FROM sqlite_schema");
     return statement.row() && statement.number(0) == 0;
@@ -182,29 +245,43 @@ SweepStore::SweepStore(SweepStore&&) noexcept = default;
 SweepStore& SweepStore::operator=(SweepStore&&) noexcept = default;
 SweepStore::~SweepStore() = default;
 
+// A folder that cannot be written still answers when it lacks nothing.
+Expected<SweepStore> SweepStore::open_complete(const std::string& folder, const SweepIdentity& identity) {
+  auto store = open_to_read(folder);
+  if (!store) return store;
+  const Connection& connection = *store->connection_;
+  if (auto good = connection.check(identity); !good) return tl::unexpected(std::move(good.error()));
+  if (const std::size_t there = connection.good_points(); there != identity.points)
+    return wrong(ErrorKind::Io, folder,
+                 fmt::format("the folder cannot be written, and {} of {} points are missing", identity.points - there,
+                             identity.points),
+                 fmt::format("`lockstep sweep -o {}` shows what is kept", folder));
+  return store;
+}
+
 Expected<SweepStore> SweepStore::open(const std::string& folder, const SweepIdentity& identity) {
   auto connection = std::make_unique<Connection>();
+  if (!folder.empty() && is_kept_but_not_writable(folder)) return open_complete(folder, identity);
   if (!folder.empty()) {
     if (auto locked = connection->lock_folder(folder); !locked) return tl::unexpected(std::move(locked.error()));
-    connection->file = (std::filesystem::path(folder) / "sweep.sqlite").string();
+    connection->file = file_in(folder);
   }
   if (auto opened = connection->open_database(); !opened) return tl::unexpected(std::move(opened.error()));
   auto good = connection->is_new() ? connection->create(identity) : connection->check(identity);
   if (!good) return tl::unexpected(std::move(good.error()));
   if (!execute(connection->database, "DELETE FROM points WHERE state = 'failed'"))
-    return connection->failed("the sweep cannot be written");
+    return connection->not_written("the sweep cannot be written");
   if (auto prepared = connection->prepare(); !prepared) return tl::unexpected(std::move(prepared.error()));
   return SweepStore(std::move(connection));
 }
 
 Expected<SweepStore> SweepStore::open_to_read(const std::string& folder) {
   auto connection = std::make_unique<Connection>();
-  connection->file = (std::filesystem::path(folder) / "sweep.sqlite").string();
+  connection->file = file_in(folder);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(connection->file, ignored))
     return wrong(ErrorKind::Io, folder, "no sweep is kept here", "`lockstep sweep FILE -o DIR` keeps one");
-  if (auto opened = connection->open_database(SQLITE_OPEN_READWRITE); !opened)
-    return tl::unexpected(std::move(opened.error()));
+  if (auto opened = connection->open_to_read(); !opened) return tl::unexpected(std::move(opened.error()));
   if (auto good = connection->check_format(); !good) return tl::unexpected(std::move(good.error()));
   if (auto prepared = connection->prepare(); !prepared) return tl::unexpected(std::move(prepared.error()));
   return SweepStore(std::move(connection));
@@ -226,7 +303,7 @@ tl::expected<void, Errors> SweepStore::put(const StoredPoint& point) {
   // A statement alone is a transaction.
   Use insert(connection_->insert);
   insert->bind(1, point.combination).bind(2, point.key).bind(3, point.state).bind(4, point.run);
-  if (!insert->run()) return connection_->failed("a point cannot be stored");
+  if (!insert->run()) return connection_->not_written("a point cannot be stored");
   ++connection_->points;
   return {};
 }

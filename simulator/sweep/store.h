@@ -42,9 +42,11 @@ class SweepStore {
  public:
   // Makes the folder where it is missing. An empty `folder`: a temporary file without a name. Points that failed are
   // forgotten, so that they are tried again. Errors: Conflict (another scenario's sweep, another version of lockstep,
-  // in use by another process), NotSupported (a newer format), Io.
+  // in use by another process), NotSupported (a newer format), Io, RunFailed (it could not be written, as on a full
+  // disk). A folder that may not be written is read when it has every point, else an error (Io).
   static Expected<SweepStore> open(const std::string& folder, const SweepIdentity& identity);
-  // To read what a folder keeps; nothing is added. Another process may add to it meanwhile. Errors: Io (no sweep
+  // To read what a folder keeps; nothing is added, and no right to write is needed. Another process may add to it
+  // meanwhile. Errors: Io (no sweep
   // there), Conflict, NotSupported.
   static Expected<SweepStore> open_to_read(const std::string& folder);
   SweepIdentity identity() const;  // of what is kept
@@ -53,7 +55,7 @@ class SweepStore {
   SweepStore& operator=(SweepStore&&) noexcept;
   ~SweepStore();
 
-  // In one transaction. Errors: Io.
+  // In one transaction. Errors: RunFailed (a full disk).
   tl::expected<void, Errors> put(const StoredPoint& point);
   bool has(std::size_t combination) const;
   std::optional<StoredPoint> get(std::size_t combination) const;
@@ -66,6 +68,7 @@ class SweepStore {
  private:
   struct Connection;
   explicit SweepStore(std::unique_ptr<Connection> connection);
+  static Expected<SweepStore> open_complete(const std::string& folder, const SweepIdentity& identity);
   std::unique_ptr<Connection> connection_;
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/derived.h"
@@ -143,6 +144,42 @@ ops:
 )");
   EXPECT_EQ(model.parameters.size(), 2u);
   EXPECT_EQ(tied_gradient_adds(model), 2);
+}
+
+TEST(ModelFile, ANameThatComesAgainWithOtherSettingsIsAnError) {
+  // Both have a weight of [4, 3, 3, 3], so the shapes alone do not tell.
+  const Error padded =
+      bad("name: m\ninput: {shape: [3, 8, 8]}\nops:\n- {op: conv2d, name: conv, out: 4, kernel: 3, bias: false}\n"
+          "- {op: conv2d, name: conv, from: input, out: 4, kernel: 3, padding: 1, bias: false}\n");
+  EXPECT_EQ(padded.kind, ErrorKind::Conflict);
+  EXPECT_EQ(padded.key, "ops[1].name");
+  EXPECT_THAT(padded.message, HasSubstr("with other settings"));
+  const Error other = bad_op("{op: layer_norm, name: a}, {op: batch_norm, name: a, from: input}");
+  EXPECT_EQ(other.kind, ErrorKind::Conflict);
+  const Error norms =
+      bad("name: m\ninput: {shape: [6]}\nops:\n- {op: layer_norm, name: n}\n- {op: batch_norm, name: n}\n");
+  EXPECT_THAT(norms.message, HasSubstr("is a layer_norm"));
+}
+
+TEST(ModelFile, AModelHasAName) {
+  const Error error = bad("name: \"\"\ninput: {shape: [4]}\nops: [{op: linear, name: a, out: 2}]\n");
+  EXPECT_EQ(error.kind, ErrorKind::Range);
+  EXPECT_EQ(error.key, "name");
+  EXPECT_EQ(error.line, 1);
+}
+
+TEST(ModelFile, AnUnknownKeyOfAnOpIsNamedInGoodEnglish) {
+  EXPECT_THAT(bad_op("{op: relu, colour: 1}").message, HasSubstr("an op has no such key"));
+}
+
+TEST(ModelFile, TheExampleThatComesAlongIsRead) {
+  const Expected<Model> model = read_model_file(LOCKSTEP_SOURCE_DIR "/models/examples/residual-cnn.yaml");
+  ASSERT_TRUE(model.has_value()) << to_text(model.error().front());
+  const auto fc1 = std::find_if(model->parameters.begin(), model->parameters.end(),
+                                [](const Parameter& p) { return p.name == "fc1.weight"; });
+  ASSERT_NE(fc1, model->parameters.end());
+  EXPECT_EQ(fc1->shape, (Shape{4096, 128 * 8 * 8}));
+  EXPECT_GT(static_cast<double>(fc1->elements()), 0.9 * static_cast<double>(parameter_count(*model)));
 }
 
 TEST(ModelFile, TheDerivedBlockHoldsThePublishedNumbers) {

@@ -339,5 +339,14 @@ TEST(BadScenario, AMissingMachineIsAskedForWithTwoNamesOrAPath) {
             "a machine such as dgx-a100-80gb or dgx1-v100, or the path of a topology file");
 }
 
+TEST(BadSets, AreToldInTheOrderGiven) {
+  const Expected<ReadScenario> read = read_scenario_with_origins(
+      kGoodStart, "x.yaml", {"zzz=1", "gpus=x", "batch={per_gpu: -3}", "host.factor=y", "nothing", "aaa=2"});
+  ASSERT_FALSE(read);
+  std::vector<std::string> keys;
+  for (const Error& error : read.error()) keys.push_back(error.key.empty() ? error.found : error.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"zzz", "gpus", "batch.per_gpu", "host.factor", "nothing", "aaa"}));
+}
+
 }  // namespace
 }  // namespace lockstep

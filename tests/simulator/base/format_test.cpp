@@ -84,5 +84,13 @@ TEST(ErrorText, HasPlaceKeyMessageAndLeavesOutWhatIsEmpty) {
   EXPECT_NE(to_text(error).find("; try: delete the key"), std::string::npos);
 }
 
+TEST(Format, numbers_of_a_column_have_the_same_digits) {
+  EXPECT_EQ(format_column(64), "64.0");
+  EXPECT_EQ(format_column(74.9123), "74.9");
+  EXPECT_EQ(format_column(128), "128");
+  EXPECT_EQ(format_column(0), "0");
+  EXPECT_EQ(format_factor_column(2), "2.00x");
+}
+
 }  // namespace
 }  // namespace lockstep

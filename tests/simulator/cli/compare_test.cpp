@@ -57,6 +57,37 @@ TEST_F(Compare, a_result_with_itself_has_no_error) {
   }
 }
 
+TEST_F(Compare, takes_the_document_of_several_scenarios_apart) {
+  json one = result_, other = slower();
+  one["file"] = "a.yaml";
+  other["file"] = "b.yaml";
+  write("both.json", {{"results", {one, other}}});
+  const auto outcome = lockstep_in_process({"compare", path("both.json"), "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json comparison = json::parse(outcome.out);
+  EXPECT_EQ(comparison["reference"], path("both.json") + ": a.yaml");
+  EXPECT_EQ(comparison["rows"].size(), result_["runs"].size());
+  EXPECT_EQ(comparison["rows"].back()["set"], path("both.json") + ": b.yaml");
+  EXPECT_GT(comparison["rows"].back()["error"], 0.0);
+  // Beside a plain one.
+  const auto three = lockstep_in_process({"compare", path("a.json"), path("both.json"), "--json"});
+  ASSERT_EQ(three.code, 0) << three.err;
+  EXPECT_EQ(json::parse(three.out)["rows"].size(), 2 * result_["runs"].size());
+}
+
+TEST_F(Compare, says_what_a_document_is_that_is_no_result) {
+  const auto explained = lockstep_in_process({"explain", "-", "--json"}, small_scenario());
+  ASSERT_EQ(explained.code, 0) << explained.err;
+  write("explained.json", json::parse(explained.out));
+  const auto outcome = lockstep_in_process({"compare", path("a.json"), path("explained.json")});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("this is an answer of explain, not a result"));
+  const auto wrong = lockstep_in_process({"predict", "-", "--json"}, "model: resnet18\n");
+  write("wrong.json", json::parse(wrong.out));
+  EXPECT_THAT(lockstep_in_process({"compare", path("a.json"), path("wrong.json")}).err,
+              HasSubstr("this is an error, not a result"));
+}
+
 TEST_F(Compare, an_edited_result_shows_the_edit_as_error_and_part) {
   json measured = slower();
   measured["kind"] = "measured";

@@ -49,9 +49,9 @@ TEST(PredictText, the_table_has_the_numbers_of_the_result) {
   for (const json& run : document["runs"]) {
     const auto row = row_of(text, run["strategy"], std::to_string(run["gpus"].get<int>()));
     ASSERT_FALSE(row.empty()) << run["strategy"];
-    EXPECT_EQ(row[2], format_significant(run["step_time_s"].get<double>() * 1e3));
-    EXPECT_EQ(row[3], format_significant(run["throughput"].get<double>()));
-    EXPECT_EQ(row[4], format_factor(run["speedup"].get<double>()));
+    EXPECT_EQ(row[2], format_column(run["step_time_s"].get<double>() * 1e3));
+    EXPECT_EQ(row[3], format_column(run["throughput"].get<double>()));
+    EXPECT_EQ(row[4], format_factor_column(run["speedup"].get<double>()));
   }
 }
 
@@ -110,6 +110,19 @@ TEST(PredictText, headers_are_bold_on_a_terminal_only) {
   ASSERT_EQ(run_command_line({"predict", "-", "--estimate"}, terminal), 0);
   EXPECT_THAT(out.str(), HasSubstr("\033[1mstrategy"));
   EXPECT_EQ(lockstep_in_process({"predict", "-", "--estimate"}, small_scenario()).out.find('\033'), std::string::npos);
+}
+
+TEST(PredictText, quiet_has_the_costs_and_which_runs_do_not_fit) {
+  const auto outcome = lockstep_in_process({"predict", "-", "--estimate", "--quiet"},
+                                           "model: vit-b-16\nbatch: {per_gpu: 600}\ntopology: dgx1-v100\ngpus: 8\n"
+                                           "strategy: ddp\ndata: {samples: 50000}\nprice_per_gpu_hour: 2.5\n");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto lines = lines_of(outcome.out);
+  ASSERT_EQ(lines.size(), 9U) << outcome.out;
+  EXPECT_THAT(lines[2], ::testing::EndsWith("does not fit"));
+  EXPECT_EQ(lines[4], "");
+  EXPECT_THAT(lines[5], ::testing::StartsWith("strategy  GPUs"));
+  EXPECT_THAT(lines[6], HasSubstr("per s and GPU"));
 }
 
 }  // namespace

@@ -137,5 +137,34 @@ TEST(PredictionTable, cores_are_not_called_gpus) {
   EXPECT_THAT(prediction_table(result, false).header_lines()[0], HasSubstr("GPUs"));
 }
 
+TEST(PredictionTable, says_which_runs_do_not_fit_and_says_nothing_where_all_do) {
+  Result result = crowded();
+  for (lockstep::Run& run : result.runs) run.fits_memory = true;
+  EXPECT_THAT(text_of(prediction_table(result, false)), Not(HasSubstr("memory")));
+  result.runs[1].fits_memory = false;
+  const TextTable table = prediction_table(result, false);
+  EXPECT_LE(table.width(), kColumns);
+  EXPECT_THAT(table.header_lines().front(), ::testing::EndsWith("memory"));
+  EXPECT_THAT(table.lines()[1], ::testing::EndsWith("does not fit"));
+  for (const std::size_t line : {0, 2}) EXPECT_THAT(table.lines()[line], Not(HasSubstr("fit")));
+}
+
+TEST(PredictionTable, a_price_leaves_the_causes_their_columns) {
+  Result result = crowded();
+  const std::string without = text_of(prediction_table(result, false));
+  EXPECT_FALSE(cost_table(result, false).has_value());
+  for (lockstep::Run& run : result.runs) {
+    run.cost_per_epoch = 1.25e205 * run.gpus;  // the price is anybody's
+    run.cost_total = 64;
+  }
+  EXPECT_EQ(text_of(prediction_table(result, false)), without);
+  const auto costs = cost_table(result, false);
+  ASSERT_TRUE(costs.has_value());
+  EXPECT_LE(costs->width(), kColumns);
+  EXPECT_THAT(costs->lines()[1], HasSubstr("1.00e+206"));
+  EXPECT_THAT(costs->lines()[1], ::testing::EndsWith("64.0"));
+  EXPECT_THAT(text_of(*costs), HasSubstr("per s and GPU"));
+}
+
 }  // namespace
 }  // namespace lockstep

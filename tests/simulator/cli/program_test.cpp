@@ -1,6 +1,7 @@
 // The program itself: exit codes, streams, signals, and the examples of its help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -148,6 +149,40 @@ TEST_F(Program, no_file_can_steer_the_terminal) {
   // Words of the command line, too: here a byte that is no UTF-8.
   EXPECT_EQ(shell("lockstep predict $'\\x9b31m'"), 1);
   EXPECT_THAT(err_, HasSubstr("\\x9b31m: there is no such file"));
+}
+
+// What a terminal on standard error is sent, with these settings of the environment.
+std::string on_a_terminal(const std::string& environment, const std::string& folder) {
+  std::fflush(nullptr);
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    const std::string command = "cd '" + folder + "' && env " + environment +
+                                " '" LOCKSTEP_PROGRAM
+                                "' sweep strong-scaling --estimate --set seed=[1,2] --set noise.jitter=5%";
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = read(terminal, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text;
+  return text;
+}
+
+TEST_F(Program, a_terminal_gets_colour_and_a_progress_line_as_it_can_and_wants) {
+  const std::string bold = "\033[1m", wipe = "\033[K";
+  const std::string plain = on_a_terminal("-u NO_COLOR TERM=xterm", folder_);
+  EXPECT_THAT(plain, ::testing::AllOf(HasSubstr(bold), HasSubstr(wipe), HasSubstr("points")));
+  const std::string uncoloured = on_a_terminal("NO_COLOR=1 TERM=xterm", folder_);
+  EXPECT_THAT(uncoloured, ::testing::AllOf(::testing::Not(HasSubstr(bold)), HasSubstr(wipe), HasSubstr("points")));
+  const std::string dumb = on_a_terminal("-u NO_COLOR TERM=dumb", folder_);
+  EXPECT_EQ(dumb.find('\033'), std::string::npos) << dumb;
+  EXPECT_THAT(dumb, ::testing::AllOf(HasSubstr("strategy"), ::testing::Not(HasSubstr(" points"))));
 }
 
 TEST_F(Program, every_example_of_the_help_works) {

@@ -44,8 +44,11 @@ TEST(ResultCsv, has_swept_keys_first_and_then_the_columns_of_the_contract) {
                                              "world_size", "per_gpu_batch", "global_batch", "micro_steps",
                                              "step_time_s", "throughput", "throughput_unit", "speedup", "efficiency"}));
   EXPECT_EQ(rows[0][14], "breakdown_s.input");
-  EXPECT_EQ(rows[0].back(), "not_run");
-  EXPECT_EQ(rows[0].size(), 14U + kCauseCount + 1);
+  EXPECT_EQ(rows[0][14 + kCauseCount], "not_run");
+  EXPECT_EQ(rows[0].back(), "fits_memory");
+  EXPECT_EQ(rows[0].size(), 14U + kCauseCount + 2);
+  EXPECT_EQ(rows[1].back(), "false");
+  EXPECT_EQ(rows[2].back(), "");
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
 }
 
@@ -61,7 +64,7 @@ TEST(ResultCsv, numbers_keep_every_digit_and_unknown_values_are_empty) {
 TEST(ResultCsv, commas_quotes_and_line_ends_in_a_reason_stay_in_one_field) {
   Result result = testing::full_result();
   result.runs[1].not_run = "a, \"b\"\nc";
-  EXPECT_EQ(read_csv(result_to_csv(result))[2].back(), "a, \"b\"\nc");
+  EXPECT_EQ(read_csv(result_to_csv(result))[2][14 + kCauseCount], "a, \"b\"\nc");
 }
 
 }  // namespace

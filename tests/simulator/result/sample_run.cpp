@@ -31,6 +31,7 @@ Run full_run() {
                  {1, 3, 0.1, 0.1, 0.3, 0.31, 0.2, 0.01, "", "", 0}};
   run.ranks = {{"0-7", "node0", 1.0 / 3, 0.97, 0.93, 0.4, 123456789012345, std::nullopt}};
   run.links = {{"node0.nic3", "nic", 9007199254740993, 0.003, 0.05, 25e9}};
+  run.fits_memory = false;
   run.cpu_utilization = 0.07;
   run.epoch_time_s = 2.749;
   run.total_time_s = 274.9;

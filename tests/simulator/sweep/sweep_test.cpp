@@ -122,6 +122,31 @@ TEST(Sweep, fails_when_nothing_can_run_and_refuses_what_is_wrong_everywhere) {
   EXPECT_THAT(nowhere.err, HasSubstr("nowhere"));
 }
 
+TEST(Sweep, without_any_run_has_no_units_in_its_table) {
+  const auto sweep = lockstep_in_process(
+      {"sweep", "-", "--set", "gpus=[16,32]", "--set", "strategy=dp", "--set", "topology.fabric=own"}, kScenario);
+  EXPECT_THAT(sweep.out, StartsWith("model.image  strategy  GPUs  step\n32 "));
+  EXPECT_THAT(sweep.out, HasSubstr("not run"));
+}
+
+TEST(Sweep, marks_the_rows_that_do_not_fit_the_memory_in_every_form) {
+  const std::string scenario =
+      "model: vit-b-16\nbatch: {per_gpu: [64, 600]}\ntopology: dgx1-v100\ngpus: [8]\nstrategy: ddp\n";
+  const auto table = lockstep_in_process({"sweep", "-", "--quiet"}, scenario);
+  ASSERT_EQ(table.code, 0) << table.err;
+  std::istringstream lines(table.out);
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(line);
+  ASSERT_EQ(rows.size(), 4u) << table.out;
+  EXPECT_THAT(rows[2], ::testing::Not(HasSubstr("fit")));
+  EXPECT_THAT(rows[3], ::testing::EndsWith("does not fit"));
+  const auto csv = lockstep_in_process({"sweep", "-", "--csv"}, scenario);
+  EXPECT_THAT(csv.out, AllOf(HasSubstr(",not_run,fits_memory\n"), HasSubstr(",true\n"), HasSubstr(",false\n")));
+  const json document = json::parse(lockstep_in_process({"sweep", "-", "--json"}, scenario).out);
+  EXPECT_EQ(document["runs"][0]["fits_memory"], true);
+  EXPECT_EQ(document["runs"][1]["fits_memory"], false);
+}
+
 TEST(Sweep, as_a_document_is_a_result_with_a_run_for_each_point) {
   const json document = json::parse(lockstep_in_process({"sweep", "-", "--json"}, kScenario).out);
   EXPECT_EQ(document["format"], "lockstep-result");
@@ -193,6 +218,38 @@ TEST(SweepTable, says_once_what_is_the_same_in_all_rows_and_numbers_what_is_too_
   EXPECT_THAT(two, AllOf(StartsWith("set  strategy"), HasSubstr("\nset 1: topology.override.nvlink.rate=250GB/s, ")));
   EXPECT_THAT(two, HasSubstr("\nset 64: "));
   EXPECT_LE(widest_line(two), 100u);
+}
+
+TEST(SweepTable, stays_within_100_columns_whatever_the_price_the_noise_and_the_memory) {
+  const auto sweep = lockstep_in_process({"sweep",
+                                          "-",
+                                          "--estimate",
+                                          "--set",
+                                          "model.image=[32,2048]",
+                                          "--set",
+                                          "batch.per_gpu=[16,512]",
+                                          "--set",
+                                          "gpus=[8]",
+                                          "--set",
+                                          "strategy=[ddp]",
+                                          "--set",
+                                          "topology.override.nvlink.rate=[250GB/s,300GB/s]",
+                                          "--set",
+                                          "topology.override.nvlink.latency=[2us,3us]",
+                                          "--set",
+                                          "optimizer.implementation=[fused,foreach]",
+                                          "--set",
+                                          "ddp.gradient_as_bucket_view=[true,false]",
+                                          "--set",
+                                          "price_per_gpu_hour=[1.5e200,2.5]",
+                                          "--set",
+                                          "noise.jitter=5%",
+                                          "--set",
+                                          "noise.runs=5"},
+                                         kScenario);
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  EXPECT_LE(widest_line(sweep.out), 100u) << sweep.out;
+  EXPECT_THAT(sweep.out, AllOf(HasSubstr("does not fit"), HasSubstr("e+20")));
 }
 
 TEST(SweepTable, of_few_keys_has_their_whole_names_and_values) {
