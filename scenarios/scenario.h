@@ -55,6 +55,13 @@ struct Noise {
   int runs = 200;                // steady-state steps when there is jitter
 };
 
+// How `lockstep measure` measures.
+struct MeasureOptions {
+  int steps = 30, warm_up = 5, repeats = 3;
+  int threads_per_rank = 1;  // also the cores that make a rank of a machine without GPUs
+  double timeout_s = 60;
+};
+
 struct Scenario {
   std::string file;      // where it was read from, for messages
   std::string question;  // may be empty
@@ -95,6 +102,7 @@ struct Scenario {
   std::optional<double> calibrate_single_gpu;  // samples/s of one GPU
   bool calibrate_in_iterations = false;        // while reading: the number above is it/s; read_scenario converts it
   Noise noise;
+  MeasureOptions measure;
   std::uint64_t seed = 1;
 };
 

@@ -1,7 +1,7 @@
 # The arrows of the house as code: every target has a layer and links only to its own layer or to its left.
 # The root CMakeLists.txt and the small project of tests/laws_of_layers both include this file.
 
-set(LOCKSTEP_LAYERS base inputs scenarios result steps drivers exchange answers cli programs)
+set(LOCKSTEP_LAYERS base inputs scenarios result steps drivers runner exchange answers cli programs)
 
 # lockstep_library(NAME LAYER layer SOURCES ... LINKS ... PRIVATE_LINKS ...)
 # A static library lockstep_NAME with the alias lockstep::NAME.

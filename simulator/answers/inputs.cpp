@@ -23,6 +23,7 @@ TopologyRequest topology_request(const Scenario& scenario) {
   request.overrides = scenario.topology_override;
   request.max_gpus = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
   request.folder = folder_of(scenario);
+  request.cores_per_rank = scenario.measure.threads_per_rank;
   return request;
 }
 

@@ -126,8 +126,9 @@ class PredictionTable {
         {"step", step.name, [=](const Run& r) { return time_cell(r.step_time_s, step); }},
         {throughput_unit.substr(0, throughput_unit.find('/')), "per s",
          [](const Run& r) { return format_significant(r.throughput); }},
-        {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
-        {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}};
+        {"speedup", "", [](const Run& r) { return r.speedup > 0 ? format_factor(r.speedup) : std::string("-"); }},
+        {"effic.", "%",
+         [](const Run& r) { return r.efficiency > 0 ? format_significant(r.efficiency * 100) : std::string("-"); }}};
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.epoch_time_s.has_value(); })) {
       const TimeUnit epoch = unit_for(largest(runs, [](const Run& r) { return r.epoch_time_s.value_or(0); }));
       const TimeUnit total = unit_for(largest(runs, [](const Run& r) { return r.total_time_s.value_or(0); }));
@@ -136,6 +137,11 @@ class PredictionTable {
             {"epoch", epoch.name, [=](const Run& r) { return time_cell(r.epoch_time_s.value_or(0), epoch); }});
       columns.push_back(
           {"total", total.name, [=](const Run& r) { return time_cell(r.total_time_s.value_or(0), total); }});
+    }
+    if (result_.kind == "measured") {
+      columns.push_back({"p5", step.name, [=](const Run& r) { return time_cell(spread_of(r).p5, step); }});
+      columns.push_back({"p95", step.name, [=](const Run& r) { return time_cell(spread_of(r).p95, step); }});
+      columns.push_back({"n", "steps", [](const Run& r) { return fmt::format("{}", spread_of(r).n); }});
     }
     // What is paid for, beside what it gives.
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.cost_total.has_value(); })) {
@@ -148,6 +154,8 @@ class PredictionTable {
     return columns;
   }
 
+  static Spread spread_of(const Run& run) { return run.spread.value_or(Spread{}); }
+
   TimeUnit step_unit() const {
     return step_unit_for(largest(result_.runs, [](const Run& r) { return r.step_time_s; }));
   }
@@ -157,6 +165,7 @@ class PredictionTable {
   }
   double largest_loss_share(Cause cause) const {
     const Run& baseline = result_.runs.front();
+    if (baseline.not_run) return 0;
     return largest(result_.runs, [&](const Run& r) { return loss_s(r, baseline, cause) / r.step_time_s; });
   }
   double largest_rest(const std::vector<Causes>& shown) const {

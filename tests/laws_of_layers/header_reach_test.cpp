@@ -39,6 +39,8 @@ int rank_of(std::string_view path) {
                                                                       {"simulator/collectives", 4},
                                                                       {"simulator/estimate", 5},
                                                                       {"simulator/engine", 5},
+                                                                      {"hwrunner/launch", 5},
+                                                                      {"hwrunner/measure", 7},
                                                                       {"simulator/exchange", 6},
                                                                       {"simulator/calibration", 7},
                                                                       {"simulator/answers", 7},
