@@ -187,7 +187,9 @@ std::optional<LaunchFailure> blame(const RunPlan& plan, const std::vector<RankSt
   if (chosen.empty()) return std::nullopt;
   LaunchFailure failure;
   failure.rank = static_cast<int>(chosen.front());
-  failure.sentence = sentence_for(plan, ranks, chosen);
+  const auto& error = ranks[chosen.front()].error;
+  failure.refused = error && error->kind == "refused";
+  failure.sentence = failure.refused ? one_line(error->message) : sentence_for(plan, ranks, chosen);
   failure.hint = hint_for(ranks[chosen.front()]);
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (has_failed(ranks[i]) && std::find(chosen.begin(), chosen.end(), i) == chosen.end())

@@ -33,6 +33,7 @@ struct RankState {
 
 struct LaunchFailure {
   int rank = 0;                           // the first of those to blame
+  bool refused = false;                   // it cannot do what the plan asks for: nothing broke
   std::string sentence;                   // "rank 1 was killed by signal 9 during step 10 of repeat 2 (ddp, 2 ranks)"
   std::string hint;                       // one thing to try, or empty
   std::vector<std::string> consequences;  // what happened to others because of it, a sentence each

@@ -84,7 +84,7 @@ class Launch {
   }
 
   void start_all(const Folder& folder) {
-    const int port = plan_.processes() > 1 ? free_port() : 0;
+    const int port = plan_.strategy == Strategy::Ddp ? free_port() : 0;
     for (int rank = 0; rank < plan_.processes(); ++rank) {
       ProcessRequest request;
       request.program = options_.program;
@@ -94,7 +94,7 @@ class Launch {
         request.cores = options_.cores[static_cast<std::size_t>(rank)];
       auto process = RankProcess::start(request);
       if (!process) {
-        outcome_.failure = LaunchFailure{rank, process.error().front().message, "", {}};
+        outcome_.failure = LaunchFailure{rank, false, process.error().front().message, "", {}};
         return;
       }
       processes_.push_back(*std::move(process));
@@ -255,6 +255,7 @@ LaunchOutcome launch(RunPlan plan, const LaunchOptions& options) {
     LaunchOutcome outcome;
     outcome.failure = LaunchFailure{
         0,
+        false,
         fmt::format("the ranks' folder cannot be made in the folder for temporary files: {}", std::strerror(errno)),
         "export TMPDIR=a folder that can be written",
         {}};

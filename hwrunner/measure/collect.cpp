@@ -126,27 +126,30 @@ class Collector {
     run_.throughput = static_cast<double>(run_.global_batch) / run_.step_time_s;
   }
 
-  // The instrumented step that took the median time, and the rank that ended it.
+  // The instrumented step that took the median time, and the rank that ended it. That rank may have begun it before the
+  // others did: its own start and time are what its parts add up to.
   struct Shown {
     int step = 0;
     std::size_t critical = 0;
-    double start_s = 0, time_s = 0, median_s = 0;
+    double start_s = 0, time_s = 0;  // of that rank
+    double median_s = 0;             // of all ranks
   };
   std::optional<Shown> shown() const {
     if (!launches_.instrumented) return std::nullopt;
     const auto& logs = launches_.instrumented->ranks;
-    const std::vector<double> ends = step_ends_s(logs);
     const StepTimes times = step_times_of(plan_, logs);
     if (times.steady_s.empty()) return std::nullopt;
     Shown shown;
     shown.median_s = lower_median(times.steady_s);
     const auto at = std::find(times.steady_s.begin(), times.steady_s.end(), shown.median_s) - times.steady_s.begin();
     shown.step = plan_.warm_up + static_cast<int>(at);
-    shown.start_s = ends[static_cast<std::size_t>(shown.step)];
-    shown.time_s = ends[static_cast<std::size_t>(shown.step) + 1] - shown.start_s;
     for (std::size_t i = 0; i < logs.size(); ++i)
       if (step_record(logs[i], shown.step)->end_s > step_record(logs[shown.critical], shown.step)->end_s)
         shown.critical = i;
+    const RankLog& critical = logs[shown.critical];
+    shown.start_s =
+        shown.step > 0 ? step_record(critical, shown.step - 1)->end_s : first_record<StartRecord>(critical)->at_s;
+    shown.time_s = step_record(critical, shown.step)->end_s - shown.start_s;
     return shown;
   }
 

@@ -147,7 +147,10 @@ class Measurer {
     add_load(row, plan, before, cpu_counters(), outcome);
     spent_s_ += outcome.wall_s;
     ++done_;
-    if (outcome.failure) {
+    if (outcome.failure && outcome.failure->refused && !plan.instrumented) {
+      row.not_run = outcome.failure->sentence;
+      total_ -= scenario().measure.repeats;  // what will not be tried
+    } else if (outcome.failure && !outcome.failure->refused) {
       row.failed = true;
       failures_.push_back(outcome.failure->sentence);
       if (!outcome.failure->hint.empty()) failures_.back() += fmt::format(" ({})", outcome.failure->hint);

@@ -2,8 +2,8 @@
 // a socket in the launch's folder, so that a dead or silent peer is noticed as a process group notices it.
 //
 // LOCKSTEP_FAKE: orders separated by `;`, each `key=value` pairs separated by `,`:
-//   do=kill|stop|hang|throw|oom|exit|abort|garbage   what to do, once
-//   rank, repeat, gpus, pass=plain|marks             where; each any when left out
+//   do=kill|stop|hang|throw|oom|refuse|exit|abort|garbage   what to do, once
+//   rank, repeat, gpus, strategy, pass=plain|marks             where; each any when left out
 //   at=build|join|step, step=N                       when (a step counts from 0, warm-up included)
 // LOCKSTEP_FAKE_STEP_MS: how long a step waits (2). LOCKSTEP_FAKE_PIDS: a folder in which each rank leaves its pid.
 // LOCKSTEP_FAKE_PROBE=fails|old|no-gloo: what `probe` does instead of answering.
@@ -127,7 +127,7 @@ class FakeTrainer : public RankTrainer {
   std::string implementation() const override {
     return plan_.strategy == Strategy::Ddp  ? "c10d Reducer"
            : plan_.strategy == Strategy::Dp ? "cpu stand-in"
-                                            : "plain training loop";
+                                            : "LibTorch module";
   }
   std::map<std::string, std::string> software() const override { return {{"torch", "0.0-fake"}}; }
   std::string network_interface() const override { return place_.world_size > 1 ? "lo" : ""; }
@@ -164,7 +164,8 @@ class FakeTrainer : public RankTrainer {
       return order.count(key) == 0 || order.at(key) == value;
     };
     return is("rank", fmt::format("{}", place_.rank)) && is("repeat", fmt::format("{}", plan_.repeat)) &&
-           is("gpus", fmt::format("{}", plan_.world_size)) && is("pass", plan_.instrumented ? "marks" : "plain") &&
+           is("gpus", fmt::format("{}", plan_.world_size)) && is("strategy", name_of(plan_.strategy)) &&
+           is("pass", plan_.instrumented ? "marks" : "plain") &&
            (order.count("at") == 0 ? std::string("step") : order.at("at")) == at &&
            (std::string(at) != "step" || is("step", fmt::format("{}", step)));
   }
@@ -178,6 +179,7 @@ class FakeTrainer : public RankTrainer {
     if (what == "hang") hang();
     if (what == "throw") throw std::runtime_error("mat1 and mat2 shapes cannot be multiplied\nException raised from x");
     if (what == "oom") throw std::bad_alloc();
+    if (what == "refuse") throw TrainerFailure{"refused", "this runner does not do that", {}};
     if (what == "exit") ::_exit(7);
     if (what == "abort") {
       std::fputs("terminate called: enforce fail\n", stderr);

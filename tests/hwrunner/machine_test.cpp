@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "hwrunner/launch/pinning.h"
+
 namespace lockstep {
 namespace {
 
@@ -30,7 +32,7 @@ TEST_F(Root, gives_processor_memory_load_and_governor) {
   file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU @ 3 GHz\n");
   file("/proc/meminfo", "MemTotal:       16384000 kB\nMemFree: 1 kB\nMemAvailable:   8192000 kB\n");
   file("/proc/loadavg", "1.25 0.50 0.10 2/300 4242\n");
-  for (int core = 0; core < 1024; ++core)  // whichever the test may run on
+  for (const int core : allowed_cores())
     file("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq/scaling_governor", "powersave\n");
   const Machine machine = this_machine(path_);
   const auto facts = fingerprint(machine);
@@ -54,7 +56,7 @@ TEST_F(Root, that_says_nothing_leaves_facts_out) {
 
 TEST_F(Root, counts_hyperthreads_of_a_core_once) {
   const std::string cpus = "/sys/devices/system/cpu/cpu";
-  for (int core = 0; core < 1024; ++core) {
+  for (const int core : allowed_cores()) {
     file(cpus + std::to_string(core) + "/topology/core_id", "0\n");
     file(cpus + std::to_string(core) + "/topology/physical_package_id", "0\n");
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "simulator/result/json.h"
 #include "tests/hwrunner/fake.h"
 #include "tests/simulator/cli/in_process.h"
 
@@ -137,7 +138,6 @@ TEST_F(Measure, compares_with_the_prediction_row_by_row) {
 }
 
 TEST_F(Measure, keeps_the_other_rows_when_one_fails_marks_the_result_and_ends_with_2) {
-  // dp is the only row of one process with a repeat 2 that meets this order second.
   const Outcome outcome = measured({"--json", "--set", "strategy=ddp"}, "do=kill,repeat=1,step=3");
   EXPECT_EQ(outcome.code, 2);
   const json result = document(outcome);
@@ -164,6 +164,16 @@ TEST_F(Measure, a_row_that_never_stepped_did_not_run_and_the_rest_is_there) {
   EXPECT_THAT(result["runs"][4]["not_run"].get<std::string>(), HasSubstr("out of memory"));
   EXPECT_TRUE(result["runs"][3].contains("step_time_s"));
   EXPECT_THAT(result["partial"].get<std::string>(), HasSubstr("a smaller batch"));
+}
+
+TEST_F(Measure, what_the_runner_refuses_did_not_run_and_is_no_failure) {
+  const Outcome outcome = measured({"--json"}, "do=refuse,strategy=dp,at=build");
+  EXPECT_EQ(outcome.code, 0);
+  const json result = document(outcome);
+  EXPECT_EQ(result["runs"][1]["not_run"], "this runner does not do that");
+  EXPECT_TRUE(result["runs"][2].contains("step_time_s"));
+  EXPECT_FALSE(result.contains("partial"));
+  EXPECT_EQ(pids_.all().size(), 7U);  // it was asked once
 }
 
 TEST_F(Measure, says_what_the_machine_cannot_hold) {
@@ -225,7 +235,7 @@ TEST_F(Measure, shows_a_table_with_spread_and_number_of_steps_and_what_to_doubt)
   for (const char* part : {"Measured: ", "Machine: ", "LibTorch 0.0-fake", "p95", "steps", "ddp is c10d Reducer",
                            "breakdown and buckets are of a pass with marks"})
     EXPECT_THAT(outcome.out, HasSubstr(part));
-  EXPECT_THAT(measured({"--csv"}).out, HasSubstr("plain training loop"));
+  EXPECT_THAT(measured({"--csv"}).out, HasSubstr("LibTorch module"));
 }
 
 TEST_F(Measure, keys_say_in_predict_that_they_have_no_effect_there) {
