@@ -29,9 +29,9 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep compare before.json after.json\n"
        "  lockstep compare before.json after.json --fail-above 50% --json\n"},
       {"measure", "The same scenario, run for real on this machine: the measured twin of `predict`",
-       "  lockstep measure cpu-two-ranks --json -o measured.json\n"
-       "  lockstep measure cpu-two-ranks --set measure.steps=10 --set measure.repeats=1 --jsonl\n"
-       "  lockstep measure tiny-mlp-launch-bound --here --set measure.repeats=1\n"},
+       "  lockstep measure cpu-two-ranks --here --json -o measured.json\n"
+       "  lockstep measure cpu-two-ranks --here --set measure.steps=10 --set measure.repeats=1 --jsonl\n"
+       "  lockstep measure tiny-mlp-launch-bound --here\n"},
       {"sweep", "Every combination of the values that a scenario lists; -o keeps them, and goes on if stopped",
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set batch.per_gpu=[32,64,128] --set gpus=[2,8] --csv\n"
