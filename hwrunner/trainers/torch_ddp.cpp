@@ -69,6 +69,13 @@ class CastingHook : public c10d::CommHookInterface {
   std::unordered_map<const void*, std::size_t> index_;
 };
 
+// The names of torch.distributed.algorithms.ddp_comm_hooks.default_hooks, for the log; the Python front end tells it
+// so.
+const char* hook_name(CommHook hook) {
+  if (hook == CommHook::Fp16) return "fp16_compress_hook";
+  return hook == CommHook::Bf16 ? "bf16_compress_hook" : "allreduce_hook";
+}
+
 std::size_t first_cap(const DdpOptions& options) {
   const std::int64_t otherwise = options.bucket_cap_bytes.value_or(kDefaultFirstBucketBytes);
   return static_cast<std::size_t>(options.first_bucket_bytes.value_or(otherwise));
@@ -151,6 +158,7 @@ void Ddp::make_reducer(const TrainerOptions& options) {
 }
 
 void Ddp::register_hook(const TrainerOptions& options) {
+  if (options.ddp.hook != CommHook::None) logger_->set_comm_hook(hook_name(options.ddp.hook));
   if (!options.instrument && options.ddp.hook == CommHook::None) return;
   if (!options.instrument && options.ddp.hook == CommHook::AllReduce)
     return reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::ALLREDUCE);

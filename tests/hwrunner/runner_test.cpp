@@ -219,7 +219,7 @@ TEST_F(Runner, runs_the_scenarios_hook_and_number_of_gloo_threads) {
   plan.scenario.replace(plan.scenario.find("2KiB"), 4, "2KiB, hook: fp16");
   const LaunchOutcome outcome = launched(plan);
   ASSERT_FALSE(outcome.failure) << outcome.failure->sentence;
-  EXPECT_EQ(records_of<FactsRecord>(outcome.ranks[1]).at(0).logging.at("comm_hook"), "builtin_fp16_compress");
+  EXPECT_EQ(records_of<FactsRecord>(outcome.ranks[1]).at(0).logging.at("comm_hook"), "fp16_compress_hook");
 }
 
 TEST_F(Runner, refuses_what_it_cannot_do_under_the_scenarios_own_key) {
