@@ -69,6 +69,13 @@ class CastingHook : public c10d::CommHookInterface {
   std::unordered_map<const void*, std::size_t> index_;
 };
 
+// The names of torch.distributed.algorithms.ddp_comm_hooks.default_hooks, for the log; the Python front end tells it
+// so.
+const char* hook_name(CommHook hook) {
+  if (hook == CommHook::Fp16) return "fp16_compress_hook";
+  return hook == CommHook::Bf16 ? "bf16_compress_hook" : "allreduce_hook";
+}
+
 std::size_t first_cap(const DdpOptions& options) {
   const std::int64_t otherwise = options.bucket_cap_bytes.value_or(kDefaultFirstBucketBytes);
   return static_cast<std::size_t>(options.first_bucket_bytes.value_or(otherwise));
@@ -151,13 +158,14 @@ void Ddp::make_reducer(const TrainerOptions& options) {
 }
 
 void Ddp::register_hook(const TrainerOptions& options) {
-  if (!options.instrument && options.hook == CommHook::None) return;
-  if (!options.instrument && options.hook == CommHook::AllReduce)
+  if (options.ddp.hook != CommHook::None) logger_->set_comm_hook(hook_name(options.ddp.hook));
+  if (!options.instrument && options.ddp.hook == CommHook::None) return;
+  if (!options.instrument && options.ddp.hook == CommHook::AllReduce)
     return reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::ALLREDUCE);
-  if (!options.instrument && options.hook == CommHook::Fp16)
+  if (!options.instrument && options.ddp.hook == CommHook::Fp16)
     return reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
   reducer_->register_comm_hook(
-      std::make_unique<CastingHook>(group_, options.hook, options.instrument ? bucket_log_ : nullptr, parameters_));
+      std::make_unique<CastingHook>(group_, options.ddp.hook, options.instrument ? bucket_log_ : nullptr, parameters_));
 }
 
 void Ddp::before_forward(bool sync) {

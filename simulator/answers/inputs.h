@@ -33,10 +33,12 @@ struct Inputs {
 // A speed in img/s is of a model that sees images, one in seq/s of one that sees sequences. (The model may be a file,
 // so that no reader can know.) Without place and key.
 std::optional<Error> wrong_sample_unit(SampleWord word, const Model& model);
+// What a scenario may ask for: only what predictions know, or also what only `lockstep measure` can do (`ddp.hook`).
+enum class Accept { Predicted, Measured };
 
 // All that is wrong in the scenario, the model file and the topology, in file order; more GPUs than the topology holds
 // is one of them.
-Expected<Inputs> load_inputs(const ScenarioText& source);
+Expected<Inputs> load_inputs(const ScenarioText& source, Accept accept = Accept::Predicted);
 
 // The models and machines that one process loaded last, for whoever loads many scenarios with few of them. Files must
 // stay as they are while it lives.
