@@ -33,6 +33,7 @@ struct Inputs {
 // A speed in img/s is of a model that sees images, one in seq/s of one that sees sequences. (The model may be a file,
 // so that no reader can know.) Without place and key.
 std::optional<Error> wrong_sample_unit(SampleWord word, const Model& model);
+
 // What a scenario may ask for: only what predictions know, or also what only `lockstep measure` can do (`ddp.hook`).
 enum class Accept { Predicted, Measured };
 

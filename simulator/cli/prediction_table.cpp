@@ -132,9 +132,13 @@ class PredictionTable {
       columns.push_back({"p5-p95", step.name, [=](const Run& r) { return spread_cell(r, step); }});
     if (result_.kind == "measured")
       columns.push_back({"of", "steps", [](const Run& r) { return fmt::format("{}", r.spread.value_or(Spread{}).n); }});
-    columns.insert(columns.end(), {{samples, "per s", [](const Run& r) { return format_column(r.throughput); }},
-                                   {"speedup", "", [](const Run& r) { return r.speedup > 0 ? format_factor_column(r.speedup) : std::string("-"); }},
-                                   {"effic.", "%", [](const Run& r) { return r.efficiency > 0 ? format_column(r.efficiency * 100) : std::string("-"); }}});
+    columns.insert(columns.end(),
+                   {{samples, "per s", [](const Run& r) { return format_column(r.throughput); }},
+                    {"speedup", "",
+                     [](const Run& r) { return r.speedup > 0 ? format_factor_column(r.speedup) : std::string("-"); }},
+                    {"effic.", "%", [](const Run& r) {
+                       return r.efficiency > 0 ? format_column(r.efficiency * 100) : std::string("-");
+                     }}});
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.epoch_time_s.has_value(); })) {
       const TimeUnit epoch = unit_for(largest(runs, [](const Run& r) { return r.epoch_time_s.value_or(0); }));
       const TimeUnit total = unit_for(largest(runs, [](const Run& r) { return r.total_time_s.value_or(0); }));
