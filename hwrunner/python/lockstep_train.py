@@ -11,7 +11,7 @@ torch.nn.parallel.DistributedDataParallel, the way most people do. One file; nee
 `worker` are what `lockstep measure` starts: protocol 1 of hwrunner/launch. Times are seconds of CLOCK_MONOTONIC.
 
 The network is built from the model file's ops, the same that the simulator reads. An op with a module path becomes
-PyTorch's own layer at that path, called as a module; ops without one are functional calls. They run in the file's order:
+PyTorch's own layer at that path, called as a module; the others are functional calls. Ops run in the file's order:
 containers are not called themselves, one loop in Python stands for their `forward` functions.
 """
 
@@ -25,7 +25,6 @@ import math
 import os
 import platform
 import re
-import resource
 import socket
 import statistics
 import sys
@@ -44,6 +43,7 @@ PROTOCOL = 1
 NORM_EPS, BATCH_NORM_MOMENTUM = 1e-5, 0.1
 SCALE = 0.5  # the constants of a `scale` are not part of a model file
 RATE, MOMENTUM, DECAY, MAX_NORM = 1e-3, 0.9, 1e-4, 1.0  # as the C++ runner; no influence on times
+IMPLEMENTATIONS = {"single": "torch.nn.Module", "dp": "torch.nn.DataParallel", "ddp": "DistributedDataParallel"}
 DTYPES = {"fp64": torch.float64, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16,
           "int64": torch.int64}
 
@@ -125,7 +125,7 @@ class Model:
                 self._add({"op": "cross_entropy"})
             self._register(document)
         except (KeyError, TypeError, IndexError) as trouble:
-            raise ModelError(f"not a model file as `lockstep show model NAME --json` writes it: {trouble!r}") from trouble
+            raise ModelError(f"no model file of `lockstep show model NAME --json`: {trouble!r}") from trouble
         self._plan()
 
     def _inputs_of(self, row):
@@ -426,7 +426,7 @@ def layer_paths(model):
 
 
 class Network(nn.Module):
-    """The network without its loss. forward: [batch, sample shape...] to the loss's input, a tuple where it has several.
+    """The network without its loss. forward: [batch, sample shape...] to the loss's inputs, a tuple of several or one.
     Weights are whatever the memory held until initialise()."""
 
     def __init__(self, model, device):
@@ -1021,7 +1021,6 @@ class Trainer:
         self.batches = [self._batch(m) for m in range(settings.micro_steps)]
         self.wrapped, self.optimizer, self.scaler = self.network, None, None
         self.marks, self.loss, self._index = StepMarks(), None, {}
-        self._work_bytes = 0
 
     def _set_precision(self):
         s = self.settings
@@ -1185,10 +1184,6 @@ class Trainer:
     def mean_loss(self):
         return self.loss.item() * len(self.batches)
 
-    def implementation(self):
-        return {"single": "torch.nn.Module", "dp": "torch.nn.DataParallel",
-                "ddp": "DistributedDataParallel"}[self.settings.strategy]
-
     def logging(self):
         if self.settings.strategy != "ddp":
             return {}
@@ -1263,8 +1258,8 @@ class Records:
     def __init__(self, descriptor):
         self._descriptor = descriptor
 
-    def tell(self, kind, **fields):
-        line = (json.dumps({"type": kind, **fields}) + "\n").encode()
+    def tell(self, record, **fields):
+        line = (json.dumps({"type": record, **fields}) + "\n").encode()
         try:
             while line:
                 line = line[os.write(self._descriptor, line):]
@@ -1274,15 +1269,15 @@ class Records:
 
 def software():
     versions = {"torch": torch.__version__, "python": platform.python_version()}
-    if torch.version.cuda:
-        versions["cuda"] = torch.version.cuda
+    if torch.cuda.is_available():
+        versions["cuda"] = str(torch.version.cuda)
         with contextlib.suppress(Exception):  # a PyTorch without NCCL has no such function
-            if torch.cuda.is_available():
-                versions["nccl"] = ".".join(str(n) for n in torch.cuda.nccl.version())
+            versions["nccl"] = ".".join(str(n) for n in torch.cuda.nccl.version())
     return versions
 
 
 def tell_step(records, trainer, step, marks, cpu_s):
+    """The records of a step, once the device has ended it; when that was."""
     clock, fields = trainer.clock, {}
     if trainer.settings.instrumented:
         for one in sorted(marks.buckets, key=lambda b: b["index"]):
@@ -1297,7 +1292,9 @@ def tell_step(records, trainer, step, marks, cpu_s):
         fields["parts"] = marks.parts(clock)
         if marks.idle_from is not None and trainer.settings.strategy == "ddp":
             fields["idle_from_s"], fields["idle_to_s"] = clock.seconds(marks.idle_from), clock.seconds(marks.idle_to)
-    records.tell("step", step=step, end_s=clock.settle(marks.end), cpu_s=cpu_s, **fields)
+    end_s = clock.settle(marks.end)
+    records.tell("step", step=step, end_s=end_s, cpu_s=cpu_s, **fields)
+    return end_s
 
 
 def run_rank(model, settings, place, records):
@@ -1306,9 +1303,8 @@ def run_rank(model, settings, place, records):
     interface = ""
     if settings.strategy == "ddp" and place.world_size > 1 and place.master in ("127.0.0.1", "localhost"):
         interface = "lo"
-    implementation = {"single": "torch.nn.Module", "dp": "torch.nn.DataParallel", "ddp": "DistributedDataParallel"}
     records.tell("hello", protocol=PROTOCOL, pid=os.getpid(), host=socket.gethostname(),
-                 implementation=implementation[settings.strategy], software=software(),
+                 implementation=IMPLEMENTATIONS[settings.strategy], software=software(),
                  threads=settings.threads_per_rank, cores=sorted(os.sched_getaffinity(0)),
                  network_interface=interface)
     trainer = Trainer(model, settings, place, device)
@@ -1325,8 +1321,7 @@ def run_rank(model, settings, place, records):
     pending, ends, cpu_s = collections.deque(), [start_s], time.process_time()
 
     def tell_oldest():
-        tell_step(records, trainer, *pending.popleft())
-        ends.append(trainer.clock.seconds(trainer.clock_end))
+        ends.append(tell_step(records, trainer, *pending.popleft()))
 
     for step in range(settings.warm_up + settings.steps):
         marks = trainer.step()
@@ -1334,10 +1329,8 @@ def run_rank(model, settings, place, records):
         pending.append((step, marks, now_cpu_s - cpu_s))
         cpu_s = now_cpu_s
         if len(pending) > trainer.clock.lag:
-            trainer.clock_end = pending[0][1].end
             tell_oldest()
     while pending:
-        trainer.clock_end = pending[0][1].end
         tell_oldest()
     records.tell("facts", peak_memory_bytes=trainer.peak_memory_bytes(), logging=trainer.logging())
     records.tell("done")
@@ -1438,19 +1431,24 @@ def command_train(options):
 
 def command_check(options):
     settings = Settings(strategy="ddp", per_gpu_batch=options.batch, seed=options.seed, optimizer="sgd",
-                        bucket_cap_bytes=options.bucket_cap_bytes, first_bucket_bytes=options.first_bucket_bytes,
+                        first_bucket_bytes=options.first_bucket_bytes,
                         find_unused_parameters=options.find_unused_parameters, static_graph=options.static_graph,
                         gradient_as_bucket_view=options.gradient_as_bucket_view)
     code = 0
     if options.ddp:
         join(settings, Place())
-    for path in options.models:
-        def work(path=path):
-            model = read_model(path)
-            facts = bucket_facts(model, settings) if options.ddp else facts_of(model, options)
-            sys.stdout.write(json.dumps(facts) + "\n")
 
-        failure = failure_of(work)
+    def check(path):
+        model = read_model(path)
+        if not options.ddp:
+            sys.stdout.write(json.dumps(facts_of(model, options)) + "\n")
+            return
+        for cap in options.bucket_caps or [None]:
+            settings.bucket_cap_bytes = cap
+            sys.stdout.write(json.dumps({"bucket_cap_bytes": cap, **bucket_facts(model, settings)}) + "\n")
+
+    for path in options.models:
+        failure = failure_of(lambda path=path: check(path))
         gc.collect()
         if failure is not None:
             sys.stdout.write(json.dumps({"file": path, "error": failure.message}) + "\n")
@@ -1459,7 +1457,6 @@ def command_check(options):
 
 
 def add_ddp_options(parser):
-    parser.add_argument("--bucket-cap", dest="bucket_cap_bytes", type=int, metavar="BYTES", help="default: PyTorch's")
     parser.add_argument("--first-bucket", dest="first_bucket_bytes", type=int, metavar="BYTES",
                         help="default: PyTorch's (1 MiB where the cap is not set)")
     for name in ("gradient-as-bucket-view", "find-unused-parameters", "static-graph"):
@@ -1477,6 +1474,7 @@ def arguments():
     check.add_argument("--order", action="store_true", help="the order in which gradients become final")
     check.add_argument("--ddp", action="store_true", help="instead: bucket sizes of DDP in a world of one, Gloo")
     check.add_argument("--batch", type=int, default=2)
+    check.add_argument("--bucket-caps", type=int, nargs="*", metavar="BYTES", help="of --ddp: one line for each")
     add_ddp_options(check)
 
     train = commands.add_parser("train", help="train on synthetic data; records to standard output")
@@ -1499,6 +1497,7 @@ def arguments():
     train.add_argument("--zero-grad", default="auto", choices=["auto", "none", "zeros"])
     train.add_argument("--clip-grad-norm", action="store_true")
     train.add_argument("--always-sync", dest="no_sync", action="store_false", help="reduce in every micro-step")
+    train.add_argument("--bucket-cap", dest="bucket_cap_bytes", type=int, metavar="BYTES", help="default: PyTorch's")
     train.add_argument("--no-broadcast-buffers", dest="broadcast_buffers", action="store_false")
     train.add_argument("--hook", dest="comm_hook", default="none", choices=["none", "allreduce", "fp16", "bf16"])
     train.add_argument("--host-sync", action="store_true", help="read the loss after every step")
