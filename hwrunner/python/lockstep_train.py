@@ -823,6 +823,9 @@ class Place:
         if self.world_size > 1 and "MASTER_ADDR" not in environment:
             raise Failure("setup", "MASTER_ADDR is not set: where rank 0 listens")
 
+    def on_loopback(self):
+        return self.master in ("127.0.0.1", "localhost")
+
 
 def device_for(settings, place):
     if settings.backend != "nccl":
@@ -1199,7 +1202,7 @@ class Trainer:
 def join(settings, place):
     """The process group; returns when every rank is in it."""
     group_timeout = datetime.timedelta(seconds=settings.group_timeout_s)
-    if place.master in ("127.0.0.1", "localhost"):
+    if place.on_loopback():
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     if place.agent_store:  # torchrun's agent listens already
         dist.init_process_group(settings.backend, init_method="env://", timeout=group_timeout)
@@ -1301,8 +1304,8 @@ def run_rank(model, settings, place, records):
     device = device_for(settings, place)
     check_settings(settings, device)
     interface = ""
-    if settings.strategy == "ddp" and place.world_size > 1 and place.master in ("127.0.0.1", "localhost"):
-        interface = "lo"
+    if settings.strategy == "ddp" and settings.backend == "gloo" and place.world_size > 1:
+        interface = os.environ.get("GLOO_SOCKET_IFNAME", "lo" if place.on_loopback() else "")
     records.tell("hello", protocol=PROTOCOL, pid=os.getpid(), host=socket.gethostname(),
                  implementation=IMPLEMENTATIONS[settings.strategy], software=software(),
                  threads=settings.threads_per_rank, cores=sorted(os.sched_getaffinity(0)),

@@ -380,6 +380,28 @@ TEST_F(PythonFrontEnd, TwoRanksTrainTogetherAndMarkTheirBuckets) {
   EXPECT_EQ(bytes[3], rebuilt);
 }
 
+TEST_F(PythonFrontEnd, MeasureObeysTheFrontEndOfTheScenario) {
+  const auto probe = script({"probe"});
+  LOCKSTEP_SKIP_WITHOUT(probe);
+  const std::string scenario = write("scenario.yaml", R"(model: mlp
+batch: {per_gpu: 8}
+topology: cpu-host
+gpus: [1]
+strategy: [ddp]
+front_end: python
+measure: {steps: 3, warm_up: 2, repeats: 1}
+)");
+  const Ended ended = run(LOCKSTEP_PROGRAM, {"measure", scenario, "--here", "--json"}, {});
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  const Json result = Json::parse(ended.output);
+  std::map<std::string, Json> runs;
+  for (const Json& one : result["runs"]) runs[one["strategy"]] = one;
+  EXPECT_EQ(runs["single"]["implementation"], "torch.nn.Module");
+  EXPECT_EQ(runs["ddp"]["implementation"], "DistributedDataParallel");
+  EXPECT_GT(runs["ddp"]["breakdown_s"]["backward"].get<double>(), 0);
+  EXPECT_TRUE(result["software"].contains("python")) << result["software"];
+}
+
 // Needs no torch: only Python itself.
 TEST_F(PythonFrontEnd, TheFileCompilesAndImportsNothingInVain) {
   const std::string check = R"(
