@@ -21,6 +21,9 @@ libtorch_cuda=(nvidia-nccl-cu13==2.28.9 nvidia-nvshmem-cu13==3.4.5 nvidia-cuspar
   nvidia-cudnn-cu13==9.19.0.56 nvidia-cublas==13.1.0.3 nvidia-cufft==12.0.0.61 nvidia-curand==10.4.0.35
   nvidia-cusparse==12.6.3.3 nvidia-cufile==1.15.1.6 nvidia-nvjitlink==13.0.88 nvidia-cusolver==12.0.4.66
   nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-cuda-nvrtc==13.0.88 nvidia-nvml-dev==13.0.87)
+# What PyTorch's Python wants beside them (48 MB, 4 s): for the runner's Python front end and its tests.
+libtorch_python=(typing_extensions==4.16.0 filelock==4.3.1 fsspec==2026.9.0 jinja2==3.1.6 markupsafe==3.0.4
+  sympy==1.14.0 mpmath==1.4.1 networkx==3.6.1)
 libtorch_pip=pip==25.3 # goes on where a download broke off
 
 usage() {
@@ -187,8 +190,8 @@ find_libtorch_in() {
 
 libtorch_wanted() {
   case $1 in
-    cpu) printf '%s\n' "${libtorch_cpu[@]}" ;;
-    cuda) printf '%s\n' "${libtorch_cpu[@]}" "${libtorch_cuda[@]}" ;;
+    cpu) printf '%s\n' "${libtorch_cpu[@]}" "${libtorch_python[@]}" ;;
+    cuda) printf '%s\n' "${libtorch_cpu[@]}" "${libtorch_cuda[@]}" "${libtorch_python[@]}" ;;
   esac
 }
 
@@ -203,13 +206,18 @@ libtorch_missing() {
   done < <(libtorch_wanted "$1")
 }
 
-# Package by package, so that a second run goes on where the first was stopped. Lines of progress: what, MB of MB.
+# Package by package, so that a second run goes on where the first was stopped; the small ones of Python at once. Lines
+# of progress: what, MB of MB.
 pip_install_libtorch() {
-  local package pip="$libtorch/bin/pip"
+  local package pip="$libtorch/bin/pip" small=()
   # The python of Debian: another one may be first in PATH, and programs that embed this one must find the same.
   if [[ ! -x $pip ]]; then /usr/bin/python3 -m venv "$libtorch"; fi
   "$pip" install --quiet --retries 2 --timeout 20 "$libtorch_pip"
   for package in "$@"; do
+    if [[ " ${libtorch_python[*]} " == *" $package "* ]]; then
+      small+=("$package")
+      continue
+    fi
     "$pip" install --no-deps --no-input --retries 5 --resume-retries 5 --timeout 30 --progress-bar raw "$package" |
       awk -v what="$package" '/^Progress [0-9]+ of [0-9]+/ {
           if ($4 > 0 && int(100 * $2 / $4) != last) {
@@ -218,6 +226,17 @@ pip_install_libtorch() {
           next }
         { print; fflush() }'
   done
+  if ((${#small[@]} > 0)); then
+    "$pip" install --quiet --no-deps --no-compile --no-input --retries 5 --timeout 30 "${small[@]}"
+  fi
+}
+
+# The Python of a LibTorch without CUDA's libraries needs stand-ins for them; only the Python front end misses them.
+see_to_standins() {
+  if [[ $1 == cpu && -x $libtorch/bin/python-cpu ]]; then return 0; fi
+  if ! "$root/hwrunner/python/cpu_standins.sh" "$libtorch" >"$logs/standins.log" 2>&1; then
+    say "The Python front end is left out; the log is $logs/standins.log"
+  fi
 }
 
 # fetch_libtorch KIND: 0 when all of it is there afterwards.
@@ -225,7 +244,10 @@ fetch_libtorch() {
   local missing
   if [[ $1 != cpu && $1 != cuda ]]; then die "LOCKSTEP_LIBTORCH is cpu, cuda or none, found '$1'"; fi
   mapfile -t missing < <(libtorch_missing "$1")
-  if ((${#missing[@]} == 0)); then return 0; fi
+  if ((${#missing[@]} == 0)); then
+    see_to_standins "$1"
+    return 0
+  fi
   if [[ ! -x $libtorch/bin/pip && -n $(missing_packages python3-venv) ]]; then
     if ((EUID != 0)); then
       say "LibTorch is fetched by Python's venv: sudo apt-get install -y python3-venv"
@@ -237,6 +259,7 @@ fetch_libtorch() {
     grep -iE 'error|retrying|no space' "$logs/libtorch.log" | tail -n 2 | cut -c 1-300 >&2 || true
     return 1
   fi
+  see_to_standins "$1"
 }
 
 # For build and test: without LibTorch everything but the hardware runner is built, so a failure is told, not fatal.

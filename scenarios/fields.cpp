@@ -257,7 +257,13 @@ void add_loop(Table& t) {
   t.flag("optimizer.weight_decay", &Scenario::weight_decay).doc("The optimizer has a weight decay");
   t.flag("optimizer.clip_grad_norm", &Scenario::clip_grad_norm).doc("Gradient clipping before the optimizer");
   t.later("checkpointing", "Activation checkpointing");
-  t.only("front_end", "python", {"cpp", "compile", "cuda-graphs"}).doc("What launches the kernels");
+  t.choice("front_end", &Scenario::front_end,
+           {{"auto", FrontEnd::Auto}, {"python", FrontEnd::Python}, {"cpp", FrontEnd::Cpp}})
+      .later_choice("compile")
+      .later_choice("cuda-graphs")
+      .doc(
+          "What launches the kernels: `lockstep measure` trains with torch's Python modules or in C++ (auto: C++); "
+          "predictions are of Python and refuse cpp");
   t.number("host.factor", &Scenario::host_factor)
       .range(0.01, 100)
       .unset("auto")

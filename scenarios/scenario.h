@@ -22,6 +22,8 @@ enum class ZeroGrad { Auto, None, Zeros };
 enum class InputSource { Device, Host };
 enum class HostMemory { Pageable, Pinned };
 enum class DpCopy { Device0, Scatter };
+// What launches the kernels. Auto: Python in predictions, whatever runner is there in measurements.
+enum class FrontEnd { Auto, Python, Cpp };
 enum class JitterPer { Step, Rank, Op };
 
 const char* name_of(Strategy strategy);    // single, dp, ddp
@@ -110,6 +112,7 @@ struct Scenario {
   bool weight_decay = true;
   bool clip_grad_norm = false;
 
+  FrontEnd front_end = FrontEnd::Auto;
   std::optional<double> host_factor;  // unset = the node's
   std::optional<int> host_cores;      // of each node; unset = the node's
   InputOptions input;

@@ -88,7 +88,10 @@ class Launch {
     for (int rank = 0; rank < plan_.processes(); ++rank) {
       ProcessRequest request;
       request.program = options_.program;
-      request.arguments = {"worker", "--plan", folder.plan_file(), "--records", fmt::format("{}", kRecordDescriptor)};
+      request.arguments = options_.words;
+      for (const std::string& word : {std::string("worker"), std::string("--plan"), folder.plan_file(),
+                                      std::string("--records"), fmt::format("{}", kRecordDescriptor)})
+        request.arguments.push_back(word);
       request.environment = environment_of_rank(plan_, rank, port, options_.environment);
       if (static_cast<std::size_t>(rank) < options_.cores.size())
         request.cores = options_.cores[static_cast<std::size_t>(rank)];

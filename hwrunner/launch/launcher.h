@@ -16,6 +16,7 @@ namespace lockstep {
 
 struct LaunchOptions {
   std::string program;                   // the runner; it is started as `program worker --plan FILE --records 3`
+  std::vector<std::string> words;        // before `worker`: the script, where the program is an interpreter
   std::vector<std::vector<int>> cores;   // of each process (pinning.h); empty: not pinned
   std::vector<std::string> environment;  // NAME=value, before and over the variables of this process
   double grace_s = 0.3;                  // for the others to end by themselves after the first failure

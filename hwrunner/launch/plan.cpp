@@ -65,6 +65,7 @@ std::string plan_to_json(const RunPlan& plan) {
   json["rendezvous"] = plan.rendezvous;
   json["scenario_file"] = plan.scenario_file;
   json["scenario"] = plan.scenario;
+  if (!plan.python.empty()) json.update(RunnerJson::parse(plan.python));
   return dump(json) + '\n';
 }
 

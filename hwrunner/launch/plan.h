@@ -44,6 +44,9 @@ struct RunPlan {
   std::string rendezvous;     // a folder of this launch alone: the ranks' file store
   std::string scenario_file;  // where it came from: relative paths of model files start at its folder
   std::string scenario;       // resolved, as YAML
+  // For the Python front end, which reads no YAML: a JSON object with `model` (a model file) and `training` (names as
+  // in lockstep_train.py, class Settings); empty: none. plan_from_json leaves it unread.
+  std::string python;
 
   int processes() const { return strategy == Strategy::Ddp ? world_size : 1; }
   int all_steps() const { return warm_up + steps; }

@@ -6,6 +6,7 @@
 
 #include "hwrunner/launch/pinning.h"
 #include "hwrunner/measure/collect.h"
+#include "hwrunner/measure/python_plan.h"
 #include "models/derived.h"
 #include "simulator/answers/points.h"
 #include "simulator/base/format.h"
@@ -125,6 +126,7 @@ class Measurer {
                                  static_cast<double>(parameter_bytes(inputs_.model)));
     plan.scenario_file = scenario().file;
     plan.scenario = scenario_yaml(inputs_.read);
+    if (scenario().front_end == FrontEnd::Python) plan.python = python_plan(scenario(), inputs_.model);
     return row;
   }
 
@@ -136,6 +138,7 @@ class Measurer {
     if (request_.progress) request_.progress(done_, total_, text);
     LaunchOptions options;
     options.program = request_.runner.program;
+    options.words = request_.runner.words;
     options.stop = request_.stop;
     const int cores_each = plan.threads_per_rank * (plan.world_size / plan.processes());
     if (request_.backend == Backend::Gloo)

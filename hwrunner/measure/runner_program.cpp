@@ -20,6 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 // LibTorch with CUDA takes half a second to load from memory; from a slow disk much longer.
 constexpr double kStart_s = 120;
+constexpr const char* kEnv = "/usr/bin/env";
 constexpr const char* kGetLibTorch = "./lockstep.sh libtorch && ./lockstep.sh build";
 
 Error failed(std::string message, std::string hint, std::string found = "") {
@@ -50,10 +51,12 @@ struct Spoken {
   bool good = false;
 };
 
-Expected<Spoken> start_and_hear(const std::string& program) {
+Expected<Spoken> start_and_hear(const std::string& program, std::vector<std::string> words = {}) {
   ProcessRequest request;
   request.program = program;
-  request.arguments = {"probe", "--records", fmt::format("{}", kRecordDescriptor)};
+  for (const std::string& word : {std::string("probe"), std::string("--records"), fmt::format("{}", kRecordDescriptor)})
+    words.push_back(word);
+  request.arguments = std::move(words);
   for (const auto& [name, value] : environment_of_process()) request.environment.push_back(name + "=" + value);
   auto process = RankProcess::start(request);
   if (!process) return tl::unexpected(std::move(process.error()));
@@ -78,6 +81,33 @@ Expected<Spoken> start_and_hear(const std::string& program) {
   }
   spoken.words = process->last_words();
   return spoken;
+}
+
+std::string python_script() {
+  std::error_code failure;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failure);
+  const auto installed = (self.parent_path() / "../share/lockstep/lockstep_train.py").lexically_normal();
+  if (std::filesystem::exists(installed, failure)) return installed.string();
+  return LOCKSTEP_SOURCE_ROOT "/hwrunner/python/lockstep_train.py";
+}
+
+std::vector<std::string> pythons() {
+  if (const char* given = std::getenv("LOCKSTEP_PYTHON"); given != nullptr && *given != '\0') return {given};
+  const std::string ours = LOCKSTEP_SOURCE_ROOT "/.lockstep/libtorch/bin/python";
+  std::vector<std::string> list;
+  std::error_code failure;
+  for (const std::string& one : {ours + "-cpu", ours})
+    if (std::filesystem::exists(one, failure)) list.push_back(one);
+  list.push_back("python3");
+  return list;
+}
+
+Expected<RunnerProbe> with_backend(RunnerProbe probe, Backend backend) {
+  if (std::find(probe.backends.begin(), probe.backends.end(), name_of(backend)) != probe.backends.end()) return probe;
+  return tl::unexpected(
+      Errors{failed(fmt::format("no {} here: {}", backend == Backend::Nccl ? "NCCL" : "Gloo",
+                                probe.missing.empty() ? "the runner's LibTorch was built without it" : probe.missing),
+                    backend == Backend::Nccl ? "--backend gloo measures on the CPU" : kGetLibTorch)});
 }
 
 }  // namespace
@@ -142,12 +172,29 @@ Expected<RunnerProbe> probe_runner(Backend backend) {
   auto probe = probe_from_line(spoken->lines.front());
   if (!probe) return probe;
   probe->program = program;
-  if (std::find(probe->backends.begin(), probe->backends.end(), name_of(backend)) == probe->backends.end())
-    return tl::unexpected(Errors{
-        failed(fmt::format("no {} here: {}", backend == Backend::Nccl ? "NCCL" : "Gloo",
-                           probe->missing.empty() ? "the runner's LibTorch was built without it" : probe->missing),
-               backend == Backend::Nccl ? "--backend gloo measures on the CPU" : kGetLibTorch)});
-  return probe;
+  return with_backend(*std::move(probe), backend);
+}
+
+Expected<RunnerProbe> probe_python_runner(Backend backend) {
+  const std::string script = python_script();
+  std::string why;
+  for (const std::string& python : pythons()) {
+    // env finds a name in PATH; -B: no bytecode beside the installed file.
+    const std::vector<std::string> words{python, "-B", "-W", "ignore", script};
+    auto spoken = start_and_hear(kEnv, words);
+    if (!spoken) return tl::unexpected(std::move(spoken.error()));
+    if (!spoken->good || spoken->lines.empty()) {
+      why = telling_line(spoken->words);
+      continue;
+    }
+    auto probe = probe_from_line(spoken->lines.front());
+    if (!probe) return probe;
+    probe->program = kEnv;
+    probe->words = words;
+    return with_backend(*std::move(probe), backend);
+  }
+  return tl::unexpected(Errors{failed(fmt::format("`front_end: python` needs a Python that can import torch: {}", why),
+                                      "./lockstep.sh libtorch, or export LOCKSTEP_PYTHON=a Python with PyTorch")});
 }
 
 }  // namespace lockstep

@@ -13,6 +13,7 @@ namespace lockstep {
 // What `lockstep-hwrunner probe` says on one line of JSON: that it starts, and what it can do here.
 struct RunnerProbe {
   std::string program;                          // its path
+  std::vector<std::string> words;               // that stand before `worker` (launcher.h)
   std::map<std::string, std::string> software;  // torch, gloo, nccl, cuda: versions
   std::vector<std::string> backends;            // gloo, nccl
   std::vector<std::string> devices;             // names of the GPUs
@@ -25,6 +26,9 @@ std::string runner_path(Backend backend);
 // Starts it once. Errors (RunFailed): it is not there, its libraries are not, it speaks another protocol, it cannot use
 // the backend; each with what to run.
 Expected<RunnerProbe> probe_runner(Backend backend);
+// The same of the Python front end: hwrunner/python/lockstep_train.py, installed or in the source tree, by
+// $LOCKSTEP_PYTHON, else the Python of .lockstep/libtorch, else python3, the first that can import torch.
+Expected<RunnerProbe> probe_python_runner(Backend backend);
 
 // Of the line: `{"protocol":1,"software":{...},"backends":[...],"devices":[...],"missing":"..."}`.
 Expected<RunnerProbe> probe_from_line(const std::string& line);

@@ -55,9 +55,15 @@ std::optional<Error> wrong_sample_unit(SampleWord word, const Model& model) {
 namespace {
 
 std::optional<Error> not_predicted(const Scenario& scenario) {
-  if (scenario.ddp.hook == CommHook::None) return std::nullopt;
+  if (scenario.ddp.hook == CommHook::None && scenario.front_end != FrontEnd::Cpp) return std::nullopt;
   Error error;
   error.kind = ErrorKind::NotSupported;
+  if (scenario.front_end == FrontEnd::Cpp) {
+    error.key = "front_end";
+    error.message = "predictions are of Python's host times; `lockstep measure` runs cpp";
+    error.allowed = "auto, python";
+    return error;
+  }
   error.key = "ddp.hook";
   error.message = "predictions know no communication hook yet; `lockstep measure` runs them";
   error.allowed = "none";

@@ -94,7 +94,8 @@ tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job&
         Errors{on_command_line(ErrorKind::Conflict, "--backend", "NCCL needs GPUs, and these are CPU cores",
                                arguments.here ? "leave --here out, or --backend gloo" : "--backend gloo")});
   if (auto wrong = not_this_machine(job.inputs, job.request.machine, nullptr)) return tl::unexpected(Errors{*wrong});
-  auto probe = probe_runner(job.request.backend);
+  const bool python = job.inputs.scenario().front_end == FrontEnd::Python;
+  auto probe = python ? probe_python_runner(job.request.backend) : probe_runner(job.request.backend);
   if (!probe) return tl::unexpected(std::move(probe.error()));
   job.request.runner = *std::move(probe);
   if (on_cores) return {};
