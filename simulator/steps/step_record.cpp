@@ -41,6 +41,16 @@ double uniform(std::uint64_t bits) {
 
 }  // namespace
 
+JitterSource jitter_of(const Scenario& scenario) {
+  JitterSource jitter;
+  jitter.seed = scenario.seed;
+  if (!scenario.noise.jitter) return jitter;
+  // sigma of the scenario is the relative standard deviation; the lognormal's own follows from it.
+  jitter.sigma = std::sqrt(std::log1p(scenario.noise.jitter->sigma * scenario.noise.jitter->sigma));
+  jitter.per_rank = scenario.noise.jitter->per == JitterPer::Rank;
+  return jitter;
+}
+
 double JitterSource::factor(int rank, int step) const {
   if (sigma == 0) return 1;
   const auto r = static_cast<std::uint64_t>(rank);

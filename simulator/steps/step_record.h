@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/scenario.h"
 #include "simulator/steps/recurrence.h"
 #include "simulator/steps/step_graph.h"
 
@@ -52,6 +53,9 @@ struct JitterSource {
   std::uint64_t seed = 1;
   double factor(int rank, int step) const;
 };
+
+// Of a scenario; without noise.jitter none.
+JitterSource jitter_of(const Scenario& scenario);
 
 // When a run ends: without noise two successive steady steps that agree to 1e-9 (relative), at least `least` and at
 // most `most` steps in all; with noise a fixed number of steady steps.
