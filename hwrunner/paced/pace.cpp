@@ -101,7 +101,7 @@ void Pace::met() {
   const auto& items = program().programs[static_cast<std::size_t>(class_)];
   const double now = model_now();
   const std::lock_guard lock(mutex_);
-  for (int at = micro().start; at < micro().forward.front(); ++at) {
+  for (int at = micro().start; at < micro().compute; ++at) {
     const Item& item = items[static_cast<std::size_t>(at)];
     if (item.kind != ItemKind::Arrive) continue;
     const auto meeting = static_cast<std::size_t>(item.meeting);

@@ -52,8 +52,9 @@ class MarkFinder {
     const auto& ops = context_.model.ops;
     PaceMarks& marks = now();
     marks.start = marks.meet = at_;
-    for (int at = at_; at < count() && !is_kernel(at, Cause::Forward) && marks.meet == at_; ++at)
-      if (meets_others(at)) marks.meet = at + 1;
+    for (marks.compute = at_; marks.compute < count() && !is_kernel(marks.compute, Cause::Forward); ++marks.compute)
+      if (marks.meet == at_ && meets_others(marks.compute)) marks.meet = marks.compute + 1;
+    at_ = marks.meet;
     marks.forward.assign(ops.size(), 0);
     std::size_t loss = ops.size();
     for (std::size_t i = 0; i < ops.size(); ++i) {

@@ -15,6 +15,7 @@ namespace lockstep {
 struct PaceMarks {
   int start = 0;              // of the micro-step
   int meet = 0;               // behind the first arrival at a meeting of all ranks: buckets rebuilt, buffers broadcast
+  int compute = 0;            // the first kernel of the forward pass
   std::vector<int> forward;   // [op] its forward kernels are done; of the loss too
   std::vector<int> gradient;  // [parameter] its gradient is final; under DDP its copy into the bucket comes next
   int backward = 0;           // all of the backward pass, with the copies into buckets and the last launch

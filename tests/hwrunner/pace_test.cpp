@@ -102,11 +102,11 @@ TEST(Pace, WithAccumulationIsThatOfTheEstimate) {
   expect_times_of_the_estimate(resnet("accumulate: {steps: 3, no_sync: false}\n"), Strategy::Ddp);
 }
 TEST(Pace, WithTheCopyOfTheBatchIsThatOfTheEstimate) {
-  expect_times_of_the_estimate(resnet("input: {from: host, memory: pinned}\n"), Strategy::Single);
-  expect_times_of_the_estimate(resnet("input: {from: host, memory: pageable}\n"), Strategy::Ddp);
+  expect_times_of_the_estimate(resnet("input: {source: host, memory: pinned}\n"), Strategy::Single);
+  expect_times_of_the_estimate(resnet("input: {source: host, memory: pageable}\n"), Strategy::Ddp);
 }
 TEST(Pace, WithGradientsKeptIsThatOfTheEstimate) {
-  expect_times_of_the_estimate(resnet("zero_grad: zeros\n"), Strategy::Ddp);
+  expect_times_of_the_estimate(resnet("optimizer: {zero_grad: zeros}\n"), Strategy::Ddp);
 }
 TEST(Pace, WithJitterHasTheDrawsOfTheEstimate) {
   expect_times_of_the_estimate(resnet("noise: {jitter: {sigma: 0.1}}\nseed: 7\n"), Strategy::Ddp);
@@ -152,7 +152,7 @@ TEST(Pace, NoWaitEndsBeforeItsTimeOnTheWallClock) {
 }
 
 TEST(Pace, MarksFollowTheOrderOfOpsAndGradients) {
-  for (const char* name : {"resnet18", "googlenet", "densenet121", "mobilenet_v2", "gpt2"}) {
+  for (const char* name : {"resnet18", "squeezenet1-0", "densenet121", "mobilenet-v2", "gpt2"}) {
     const Inputs inputs = inputs_of(fmt::format(
         "model: {}\nbatch: {{per_gpu: 2}}\ntopology: dgx-a100-80gb\ngpus: [4]\nddp: {{bucket_cap: 1MiB}}\n", name));
     PointRequest point = request_of(inputs, Strategy::Ddp, 4, 1).point;
