@@ -219,7 +219,14 @@ void add_ddp(Table& t) {
   t.flag(
        "ddp.static_graph", [](auto& s) -> auto& { return s.ddp.static_graph; })
       .doc("The graph is the same in every step; takes over find_unused_parameters, as in PyTorch");
-  t.only("ddp.hook", "none", {"allreduce", "fp16", "bf16", "powersgd", "noop"}).doc("Communication hook");
+  t.choice("ddp.hook", [](auto& s) -> auto& { return s.ddp.hook; },
+           {{"none", CommHook::None},
+            {"allreduce", CommHook::AllReduce},
+            {"fp16", CommHook::Fp16},
+            {"bf16", CommHook::Bf16}})
+      .later_choice("powersgd")
+      .later_choice("noop")
+      .doc("Communication hook; for `lockstep measure` only, predictions know none yet");
   t.later("ddp.sync_batch_norm", "SyncBatchNorm");
   t.later("ddp.bucket_cap_list", "One cap per bucket");
   t.later("ddp.powersgd", "PowerSGD's rank and start");
@@ -357,7 +364,11 @@ void add_constants(Table& t) {
       .allowed("a speed such as 900img/s")
       .doc("Measured speed of one GPU with this model, batch and precision: scales the GPU's kernel times");
   t.later("nccl", "NCCL's environment variables");
-  t.later("gloo", "Gloo's settings");
+  t.integer(
+       "gloo.threads", [](auto& s) -> auto& { return s.measure.gloo_threads; })
+      .range(1, 64)
+      .doc("Collectives that Gloo has in flight in one rank; for `lockstep measure`");
+  t.no_shorthand("gloo");
 }
 
 void add_noise(Table& t) {
@@ -400,6 +411,30 @@ void add_noise(Table& t) {
     t.later(std::string("noise.") + key, "Ranks, links or steps that differ");
 }
 
+void add_measure(Table& t) {
+  t.integer(
+       "measure.steps", [](auto& s) -> auto& { return s.measure.steps; })
+      .range(1, 1e6)
+      .doc("Steps that `lockstep measure` times in each repeat");
+  t.integer(
+       "measure.warm_up", [](auto& s) -> auto& { return s.measure.warm_up; })
+      .range(2, 1e6)
+      .doc("Steps before them: DDP has its final buckets from the second on");
+  t.integer(
+       "measure.repeats", [](auto& s) -> auto& { return s.measure.repeats; })
+      .range(1, 1000)
+      .doc("Times that each strategy is started anew, in turns with the others");
+  t.integer(
+       "measure.threads_per_rank", [](auto& s) -> auto& { return s.measure.threads_per_rank; })
+      .range(1, 1024)
+      .doc("Threads that compute in one rank on a CPU; there it is also the cores of a rank for `predict`");
+  t.quantity(
+       "measure.timeout", Unit::Seconds, [](auto& s) -> auto& { return s.measure.timeout_s; })
+      .range(0.1, 3600)
+      .doc("A rank that others wait for so long hangs; 20 expected steps where that is longer");
+  t.no_shorthand("measure");
+}
+
 }  // namespace
 
 bool is_model_path(const std::string& name) {
@@ -435,7 +470,7 @@ const FieldTable<Scenario>& scenario_fields() {
     add_constants(t);
     for (const char* key : {"fsdp", "local_sgd", "parameter_server"}) t.later(key, "Options of a later strategy");
     add_noise(t);
-    t.later("measure", "How `lockstep measure` measures");
+    add_measure(t);
     t.number("price_per_gpu_hour", &Scenario::price_per_gpu_hour)
         .above(0)
         .unset("none")

@@ -27,6 +27,11 @@ enum class JitterPer { Step, Rank, Op };
 const char* name_of(Strategy strategy);    // single, dp, ddp
 const char* name_of(Precision precision);  // fp32, tf32, amp-fp16, amp-bf16
 
+// Communication hooks of DDP; only `lockstep measure` runs them. None: the Reducer's own path, which divides while it
+// copies into the bucket. AllReduce: the same bytes by a hook, divided by one kernel more. Fp16, Bf16: half the bytes,
+// cast before and after.
+enum class CommHook { None, AllReduce, Fp16, Bf16 };
+
 struct DdpOptions {
   std::optional<std::int64_t> bucket_cap_bytes;    // unset = default: 25 MiB with a 1 MiB first bucket
   std::optional<std::int64_t> first_bucket_bytes;  // unset = 1 MiB with the default cap, else the cap
@@ -34,6 +39,7 @@ struct DdpOptions {
   bool broadcast_buffers = true;
   bool find_unused_parameters = false;
   bool static_graph = false;
+  CommHook hook = CommHook::None;
 };
 
 struct InputOptions {
@@ -65,6 +71,14 @@ struct Noise {
   bool none = false;             // `noise: none`: no expected wait for the slowest rank either
   std::optional<Jitter> jitter;  // set: ranks are drawn, the expected wait is left out
   int runs = 200;                // steady-state steps when there is jitter
+};
+
+// How `lockstep measure` measures.
+struct MeasureOptions {
+  int steps = 30, warm_up = 5, repeats = 3;
+  int threads_per_rank = 1;  // also the cores that make a rank of a machine without GPUs
+  double timeout_s = 60;
+  int gloo_threads = 2;  // of each rank's process group: collectives in flight
 };
 
 struct Scenario {
@@ -112,6 +126,7 @@ struct Scenario {
   SampleWord calibrate_word = SampleWord::Any;  // what its unit called a sample
   bool calibrate_in_iterations = false;         // while reading: the number above is it/s; read_scenario converts it
   Noise noise;
+  MeasureOptions measure;
   std::uint64_t seed = 1;
 };
 

@@ -153,6 +153,19 @@ Expected<Fabric> own_fabric(const std::vector<Node>& nodes) {
   return fabric;
 }
 
+// A rank of several cores: all that grows with cores is multiplied, and there are fewer of them.
+// False: there is not one such rank.
+bool join_cores(Node& node, int cores) {
+  if (node.gpu.vendor != "cpu" || cores <= 1) return true;
+  if (cores > node.gpu_count) return false;
+  node.gpu_count /= cores;
+  node.gpu.sm_count *= cores;
+  for (double* one : {&node.gpu.memory_bytes, &node.gpu.memory_bandwidth, &node.gpu.peak_fp64, &node.gpu.peak_fp32,
+                      &node.gpu.peak_tf32, &node.gpu.peak_fp16, &node.gpu.peak_bf16})
+    *one *= cores;
+  return true;
+}
+
 // "2 x dgx-a100-80gb, dgx1-v100 + ib-hdr-8x200"
 std::string name_of_machine(const std::vector<Node>& nodes, const std::optional<Fabric>& fabric) {
   std::vector<std::string> parts;
@@ -195,6 +208,12 @@ Expected<Topology> load_topology(const TopologyRequest& request, const PresetPat
   Topology topology;
   Expected<std::vector<Node>> nodes = read_nodes(request, paths, &topology.files);
   if (!nodes) append(errors, nodes.error());
+  if (nodes)
+    for (Node& node : *nodes)
+      if (!join_cores(node, request.cores_per_rank))
+        errors.push_back(
+            request_error(ErrorKind::Range, "measure.threads_per_rank", std::to_string(request.cores_per_rank),
+                          fmt::format("{} has {} cores", node.name, node.gpu_count), "", "fewer threads in a rank"));
   const std::string fabric_name = canonical_name(request.fabric);
   if (!fabric_name.empty() && (nodes || fabric_name != "own")) {
     std::string fabric_path;

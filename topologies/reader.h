@@ -21,6 +21,7 @@ struct TopologyRequest {
   std::optional<std::vector<int>> gpu_index;  // the GPUs used on each node, in rank order; unset: the first ones
   std::map<std::string, double> overrides;    // SI, e.g. "nic.rate" -> bytes/s
   int max_gpus = 1;                           // the most GPUs that any point of the scenario wants
+  int cores_per_rank = 1;                     // of a machine without GPUs: its ranks are so many cores each
   std::string folder;                         // where relative paths start (the scenario's folder); may be empty
 
   bool operator==(const TopologyRequest&) const = default;

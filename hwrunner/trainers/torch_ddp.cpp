@@ -157,13 +157,13 @@ void Ddp::make_reducer(const TrainerOptions& options) {
 }
 
 void Ddp::register_hook(const TrainerOptions& options) {
-  if (!options.instrument && options.hook == CommHook::None) return;
-  if (!options.instrument && options.hook == CommHook::AllReduce)
+  if (!options.instrument && options.ddp.hook == CommHook::None) return;
+  if (!options.instrument && options.ddp.hook == CommHook::AllReduce)
     return reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::ALLREDUCE);
-  if (!options.instrument && options.hook == CommHook::Fp16)
+  if (!options.instrument && options.ddp.hook == CommHook::Fp16)
     return reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
   reducer_->register_comm_hook(
-      std::make_unique<CastingHook>(group_, options.hook, options.instrument ? bucket_log_ : nullptr, parameters_));
+      std::make_unique<CastingHook>(group_, options.ddp.hook, options.instrument ? bucket_log_ : nullptr, parameters_));
 }
 
 void Ddp::before_forward(bool sync) {

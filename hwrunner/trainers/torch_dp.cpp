@@ -16,13 +16,13 @@ namespace lockstep {
 namespace {
 
 // A new thread for each replica, as DataParallel starts them in each forward pass; the first exception is rethrown.
-void on_threads(std::size_t count, const std::function<void(std::size_t)>& f) {
+void on_threads(std::size_t count, int operator_threads, const std::function<void(std::size_t)>& f) {
   std::vector<std::exception_ptr> failed(count);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       try {
-        at::set_num_threads(1);
+        at::set_num_threads(operator_threads);
         f(i);
       } catch (...) {
         failed[i] = std::current_exception();
@@ -36,7 +36,7 @@ void on_threads(std::size_t count, const std::function<void(std::size_t)>& f) {
 
 }  // namespace
 
-DpStandIn::DpStandIn(std::shared_ptr<OpModule> base, int replicas) {
+DpStandIn::DpStandIn(std::shared_ptr<OpModule> base, int replicas, int threads) : threads_(threads) {
   replicas_.push_back(std::move(base));
   while (static_cast<int>(replicas_.size()) < replicas) {
     replicas_.push_back(std::dynamic_pointer_cast<OpModule>(replicas_.front()->clone()));
@@ -79,7 +79,7 @@ at::Tensor DpStandIn::micro_step(const Batch& batch, int micro_steps, Laps& laps
   laps.add_to(step.replicate_s);
 
   std::vector<std::vector<at::Tensor>> outputs(n);
-  on_threads(n, [&](std::size_t i) { outputs[i] = replicas_[i]->outputs(inputs[i]); });
+  on_threads(n, threads_, [&](std::size_t i) { outputs[i] = replicas_[i]->outputs(inputs[i]); });
   laps.add_to(step.forward_s);
   std::vector<at::Tensor> gathered;
   for (std::size_t o = 0; o < outputs.front().size(); ++o) {
@@ -94,7 +94,7 @@ at::Tensor DpStandIn::micro_step(const Batch& batch, int micro_steps, Laps& laps
 
   // The engine runs CPU work on the calling thread: one call for each replica makes them parallel.
   loss.backward();
-  on_threads(n, [&](std::size_t i) {
+  on_threads(n, threads_, [&](std::size_t i) {
     std::vector<at::Tensor> gradients;
     const std::int64_t start = static_cast<std::int64_t>(i) * outputs[i].front().size(0);
     for (std::size_t o = 0; o < gathered.size(); ++o)

@@ -15,8 +15,8 @@ namespace lockstep {
 
 class DpStandIn {
  public:
-  // `base` is replica 0 and holds the parameters that the optimizer sees.
-  DpStandIn(std::shared_ptr<OpModule> base, int replicas);
+  // `base` is replica 0 and holds the parameters that the optimizer sees. `threads`: of each replica's operators.
+  DpStandIn(std::shared_ptr<OpModule> base, int replicas, int threads);
 
   // Forward and backward of replicas x batch samples, loss divided by `micro_steps`; gradients are added to the base's.
   at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step);
@@ -26,6 +26,7 @@ class DpStandIn {
   void reduce_gradients();
 
   std::vector<std::shared_ptr<OpModule>> replicas_;
+  int threads_;
 };
 
 }  // namespace lockstep

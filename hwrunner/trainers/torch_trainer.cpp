@@ -38,7 +38,7 @@ class TorchTrainer : public Trainer {
     if (pace_) options_.optimizer = OptimizerKind::None;  // it waits, and changes nothing
     optimizer_.emplace(options_, module_->parameters_in_order());
     if (options.strategy == Strategy::Ddp) ddp_ = std::make_unique<Ddp>(*module_, options);
-    if (options.strategy == Strategy::Dp) dp_.emplace(module_, options.replicas);
+    if (options.strategy == Strategy::Dp) dp_.emplace(module_, options.replicas, options.threads);
   }
 
   Expected<MeasuredStep> step() override {
@@ -141,20 +141,6 @@ class TorchTrainer : public Trainer {
 };
 
 }  // namespace
-
-const char* name_of(CommHook hook) {
-  switch (hook) {
-    case CommHook::None:
-      return "none";
-    case CommHook::AllReduce:
-      return "allreduce";
-    case CommHook::Fp16:
-      return "fp16";
-    case CommHook::Bf16:
-      return "bf16";
-  }
-  return "";
-}
 
 Expected<std::unique_ptr<Trainer>> make_trainer(std::shared_ptr<const Model> model, const TrainerOptions& options) {
   Expected<std::vector<OpPlan>> plans = std::vector<OpPlan>{};

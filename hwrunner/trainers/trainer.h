@@ -19,11 +19,6 @@
 
 namespace lockstep {
 
-// Communication hooks of DDP. None: the Reducer's own path, which divides while it copies into the bucket. AllReduce:
-// the same bytes by a hook, divided by one kernel more. Fp16, Bf16: half the bytes, cast before and after.
-enum class CommHook { None, AllReduce, Fp16, Bf16 };
-const char* name_of(CommHook hook);  // none, allreduce, fp16, bf16
-
 class Pace;  // hwrunner/paced/pace.h
 
 struct GroupOptions {
@@ -44,13 +39,12 @@ struct TrainerOptions {
   int micro_steps = 1;
   bool no_sync = true;  // gradients of all micro-steps but the last stay local
   DdpOptions ddp;
-  CommHook hook = CommHook::None;
   OptimizerKind optimizer = OptimizerKind::SgdMomentum;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::Foreach;
   bool weight_decay = true;
   bool zero_in_place = false;  // gradients are filled with zeros instead of let go
   std::uint64_t seed = 1;
-  int threads = 1;               // of this rank's operators
+  int threads = 1;               // of this rank's operators, or of each replica's
   bool instrument = false;       // records each bucket, by a hook (which divides by one kernel more)
   bool evaluation_mode = false;  // batch norms use their statistics, dropouts do nothing: for comparisons
   // Set: nothing is computed, ops and optimizer wait for it (Single and Ddp). Of this rank alone.

@@ -69,6 +69,7 @@ double Comparison::mean_error() const {
 
 std::string family_of(const std::string& implementation) {
   static const std::map<std::string, std::string> families = {{"model of one GPU", "single"},
+                                                              {"LibTorch module", "single"},
                                                               {"model of DDP", "ddp"},
                                                               {"c10d Reducer", "ddp"},
                                                               {"torch DistributedDataParallel", "ddp"},

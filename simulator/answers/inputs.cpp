@@ -26,6 +26,7 @@ TopologyRequest topology_request(const Scenario& scenario) {
   request.overrides = scenario.topology_override;
   request.max_gpus = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
   request.folder = folder_of(scenario);
+  request.cores_per_rank = scenario.measure.threads_per_rank;
   return request;
 }
 
@@ -55,16 +56,26 @@ std::optional<Error> wrong_sample_unit(const Scenario& scenario, const Model& mo
   return error;
 }
 
+std::optional<Error> not_predicted(const Scenario& scenario) {
+  if (scenario.ddp.hook == CommHook::None) return std::nullopt;
+  Error error;
+  error.kind = ErrorKind::NotSupported;
+  error.key = "ddp.hook";
+  error.message = "predictions know no communication hook yet; `lockstep measure` runs them";
+  error.allowed = "none";
+  return error;
+}
+
 // What the reader calls last, so that these errors come with the place of the key that names the file. `loaded`:
 // nullptr reads and builds all anew.
-ReadOptions loading_into(Inputs& inputs, LoadedInputs* loaded) {
+ReadOptions loading_into(Inputs& inputs, LoadedInputs* loaded, Accept accept) {
   ReadOptions options;
   if (loaded != nullptr)
     options.check_zoo_model = [loaded](const std::string& name, const ModelOptions& model_options) {
       const Expected<Model>& model = loaded->zoo_model(name, model_options);
       return model ? Errors{} : model.error();
     };
-  options.check = [&inputs, loaded](const Scenario& scenario) {
+  options.check = [&inputs, loaded, accept](const Scenario& scenario) {
     Errors errors;
     Expected<Model> model = loaded != nullptr ? loaded->model(scenario) : load_model(scenario);
     if (model)
@@ -75,6 +86,7 @@ ReadOptions loading_into(Inputs& inputs, LoadedInputs* loaded) {
       if (error.file.empty() && error.key.empty()) error.key = "model.name";
     if (errors.empty())
       if (auto wrong = wrong_sample_unit(scenario, inputs.model)) errors.push_back(*std::move(wrong));
+    if (auto wrong = not_predicted(scenario); wrong && accept == Accept::Predicted) errors.push_back(*std::move(wrong));
     const TopologyRequest request = topology_request(scenario);
     Expected<Topology> topology = loaded != nullptr ? loaded->topology(request) : load_topology(request);
     if (topology)
@@ -88,11 +100,11 @@ ReadOptions loading_into(Inputs& inputs, LoadedInputs* loaded) {
 
 }  // namespace
 
-Expected<Inputs> load_inputs(const ScenarioText& source) {
+Expected<Inputs> load_inputs(const ScenarioText& source, Accept accept) {
   Inputs inputs;
   inputs.source = source;
   Expected<ReadScenario> read =
-      read_scenario_with_origins(source.text, source.file, source.sets, loading_into(inputs, nullptr));
+      read_scenario_with_origins(source.text, source.file, source.sets, loading_into(inputs, nullptr, accept));
   if (!read) return tl::unexpected(std::move(read.error()));
   inputs.read = std::move(*read);
   return inputs;
@@ -134,7 +146,7 @@ Expected<Topology> LoadedInputs::topology(const TopologyRequest& request) {
 
 Expected<Inputs> load_inputs(const Document& document, LoadedInputs& loaded) {
   Inputs inputs;
-  Expected<ReadScenario> read = read_scenario_document(document, loading_into(inputs, &loaded));
+  Expected<ReadScenario> read = read_scenario_document(document, loading_into(inputs, &loaded, Accept::Predicted));
   if (!read) return tl::unexpected(std::move(read.error()));
   inputs.read = std::move(*read);
   return inputs;

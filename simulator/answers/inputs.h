@@ -30,9 +30,12 @@ struct Inputs {
   const Scenario& scenario() const { return read.scenario; }
 };
 
+// What a scenario may ask for: only what predictions know, or also what only `lockstep measure` can do (`ddp.hook`).
+enum class Accept { Predicted, Measured };
+
 // All that is wrong in the scenario, the model file and the topology, in file order; more GPUs than the topology holds
 // is one of them.
-Expected<Inputs> load_inputs(const ScenarioText& source);
+Expected<Inputs> load_inputs(const ScenarioText& source, Accept accept = Accept::Predicted);
 
 // The models and machines that one process loaded last, for whoever loads many scenarios with few of them. Files must
 // stay as they are while it lives.

@@ -37,6 +37,10 @@ class Notes {
     note(!launches_multi_tensor_kernels(s), "software.cuda", "nothing in this step launches multi-tensor kernels");
     note(true, "software.nccl", "collectives are rings with NCCL's Simple protocol whatever the version");
     loader();
+    for (const char* key : {"measure.steps", "measure.warm_up", "measure.repeats", "measure.timeout", "gloo.threads"})
+      note(true, key, "only `lockstep measure` looks at it");
+    note(inputs_.topology.node.gpu.vendor != "cpu", "measure.threads_per_rank",
+         "the devices are GPUs, and only `lockstep measure` looks at it");
     const bool only_single = s.strategies == std::vector<Strategy>{Strategy::Single};
     note(only_single && s.gpus != std::vector<int>{1}, "gpus", "`strategy: single` uses one GPU");
     if (s.data_samples && s.data_validation_samples > 0)

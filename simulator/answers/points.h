@@ -53,6 +53,9 @@ class Points {
   // The same without what takes the baseline: no speed-up, efficiency, epochs. For levers.
   Expected<Run> alone(Strategy strategy, int gpus, bool timeline = false);
 
+  // Times and costs of an epoch and of the whole run, where the scenario has `data.samples`.
+  void add_epochs(Run& run) const;
+
   // Runs from here on keep their parts (Run::parts).
   void keep_parts() { keep_parts_ = true; }
 
@@ -74,7 +77,6 @@ class Points {
   Batch baseline_batch();
   void complete(Run& run, const Batch& batch) const;
   void compare(Run& run, const Baseline& baseline) const;
-  void add_epochs(Run& run) const;
   double validation_step_s(const Run& run) const;
 
   const Inputs& inputs_;

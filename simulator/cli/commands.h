@@ -84,6 +84,15 @@ struct CompletionsArguments {
 };
 int run_completions(const CompletionsArguments& arguments, Output& output);
 
+// lockstep measure FILE
+struct MeasureArguments {
+  CommonArguments common;
+  std::string file;
+  std::string backend;  // gloo, nccl; empty: by the scenario's devices
+  bool here = false;    // on this machine's cores, whatever the scenario's machine is
+};
+int run_measure(const MeasureArguments& arguments, Output& output);
+
 // A command that a later version brings: says so. Exit code 1.
 int refuse_later(const std::string& command, Form form, Output& output);
 

@@ -32,6 +32,7 @@ struct Raw {
   SolveArguments solve;
   CompareArguments compare;
   CompletionsArguments completions;
+  MeasureArguments measure;
   std::string help_topic;
 };
 
@@ -107,6 +108,16 @@ void add_commands(CLI::App& app, Raw& raw) {
   compare.add_option("--fail-above", raw.fail_above, "Exit code 3 when the error of a row is larger, e.g. 10%")
       ->type_name("SHARE");
   compare.add_flag("--force", raw.compare.force, "Compare what is not the same thing, as DDP and a stand-in");
+
+  CLI::App& measure = add_command(app, "measure", raw);
+  measure
+      .add_option("FILE", raw.measure.file, "A scenario: a path, - for standard input, or a name of `list scenarios`")
+      ->required();
+  measure
+      .add_option("--backend", raw.measure.backend, "gloo (CPU) or nccl (GPUs); by the scenario's devices if not given")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"gloo", "nccl"}));
+  measure.add_flag("--here", raw.measure.here, "On this machine's cores, whatever the scenario's machine is");
 
   CLI::App& sweep = add_command(app, "sweep", raw);
   sweep.add_option("FILE", raw.sweep.file,
@@ -198,6 +209,11 @@ Command command_of(const CLI::App& app, const Raw& raw) {
     CompareArguments arguments = raw.compare;
     arguments.common = raw.common;
     return [arguments](Output& output) { return run_compare(arguments, output); };
+  }
+  if (name == "measure") {
+    MeasureArguments arguments = raw.measure;
+    arguments.common = raw.common;
+    return [arguments](Output& output) { return run_measure(arguments, output); };
   }
   if (name == "sweep") {
     SweepArguments arguments = raw.sweep;

@@ -132,11 +132,15 @@ class PredictionTable {
         {"step", step.name, [=](const Run& r) { return time_cell(r.step_time_s, step); }}};
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.spread.has_value(); }))
       columns.push_back({"p5-p95", step.name, [=](const Run& r) { return spread_cell(r, step); }});
-    columns.insert(columns.end(),
-                   {{throughput_unit.substr(0, throughput_unit.find('/')), "per s",
-                     [](const Run& r) { return format_significant(r.throughput); }},
-                    {"speedup", "", [](const Run& r) { return format_factor(r.speedup); }},
-                    {"effic.", "%", [](const Run& r) { return format_significant(r.efficiency * 100); }}});
+    if (result_.kind == "measured")
+      columns.push_back({"of", "steps", [](const Run& r) { return fmt::format("{}", r.spread.value_or(Spread{}).n); }});
+    columns.insert(
+        columns.end(),
+        {{throughput_unit.substr(0, throughput_unit.find('/')), "per s",
+          [](const Run& r) { return format_significant(r.throughput); }},
+         {"speedup", "", [](const Run& r) { return r.speedup > 0 ? format_factor(r.speedup) : std::string("-"); }},
+         {"effic.", "%",
+          [](const Run& r) { return r.efficiency > 0 ? format_significant(r.efficiency * 100) : std::string("-"); }}});
     if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.epoch_time_s.has_value(); })) {
       const TimeUnit epoch = unit_for(largest(runs, [](const Run& r) { return r.epoch_time_s.value_or(0); }));
       const TimeUnit total = unit_for(largest(runs, [](const Run& r) { return r.total_time_s.value_or(0); }));
@@ -166,6 +170,7 @@ class PredictionTable {
   }
   double largest_loss_share(Cause cause) const {
     const Run& baseline = result_.runs.front();
+    if (baseline.not_run) return 0;
     return largest(result_.runs, [&](const Run& r) { return loss_s(r, baseline, cause) / r.step_time_s; });
   }
   double largest_rest(const std::vector<Causes>& shown) const {

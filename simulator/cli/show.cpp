@@ -31,7 +31,7 @@ Error on_command_line(ErrorKind kind, std::string key, std::string message, std:
 Expected<std::string> scenario_shown(const ShowArguments& arguments, Output& output) {
   const auto text = read_scenario_text(arguments.name, arguments.common.sets, output);
   if (!text) return tl::unexpected(text.error());
-  const auto inputs = load_inputs(*text);
+  const auto inputs = load_inputs(*text, Accept::Measured);
   if (!inputs) return tl::unexpected(inputs.error());
   const std::string yaml = scenario_yaml(inputs->read);
   return arguments.common.form == Form::Json ? yaml_to_json(yaml) : yaml;

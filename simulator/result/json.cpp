@@ -64,9 +64,9 @@ void describe(A& a, T& r) {
   a.field("ranks", r.ranks);
   a.field("host", r.host);
   a.field("step_time_s", r.step_time_s);
-  a.field("gpu_utilization", r.gpu_utilization);
-  a.field("gpu_compute_utilization", r.gpu_compute_utilization);
-  a.field("launch_thread_utilization", r.launch_thread_utilization);
+  a.known("gpu_utilization", r.gpu_utilization);
+  a.known("gpu_compute_utilization", r.gpu_compute_utilization);
+  a.known("launch_thread_utilization", r.launch_thread_utilization);
   a.known("memory_allocated_bytes", r.memory_allocated_bytes);
   a.known("memory_reserved_bytes", r.memory_reserved_bytes);
 }
@@ -238,6 +238,8 @@ std::string result_to_json(const Result& result, JsonLayout layout) {
   a.field("lockstep_version", std::string(lockstep_version()));
   a.field("kind", result.kind);
   if (!result.scenario_yaml.empty()) json["scenario"] = yaml_to_json_value(result.scenario_yaml);
+  a.known("machine", result.machine);
+  a.known("partial", result.partial);
   a.known("calibration", result.calibration);
   a.known("software", result.software);
   a.known("fidelity", result.fidelity);
@@ -260,6 +262,8 @@ Expected<Result> result_from_json(std::string_view text, const std::string& file
   Result result;
   a.field("kind", result.kind);
   if (json->contains("scenario")) result.scenario_yaml = json_value_to_yaml((*json)["scenario"]);
+  a.known("machine", result.machine);
+  a.known("partial", result.partial);
   a.known("calibration", result.calibration);
   a.known("software", result.software);
   a.known("fidelity", result.fidelity);

@@ -85,7 +85,8 @@ struct BucketTimes {
 struct RankStats {
   std::string ranks;  // "0-7" or "3"
   std::string host;   // node0; "node0-node3" for a folded range
-  double step_time_s = 0, gpu_utilization = 0, gpu_compute_utilization = 0, launch_thread_utilization = 0;
+  double step_time_s = 0;
+  double gpu_utilization = 0, gpu_compute_utilization = 0, launch_thread_utilization = 0;  // 0: not known
   std::optional<std::int64_t> memory_allocated_bytes, memory_reserved_bytes;
 };
 
@@ -170,8 +171,10 @@ struct Answer {
 };
 
 struct Result {
-  std::string kind = "predicted";  // predicted | measured
-  std::string scenario_yaml;       // as resolved; JSON carries it as an object
+  std::string kind = "predicted";              // predicted | measured
+  std::string scenario_yaml;                   // as resolved; JSON carries it as an object
+  std::map<std::string, std::string> machine;  // what measured: host, cpu, cores, ...
+  std::optional<std::string> partial;          // why some of what was asked for is missing
   std::optional<std::string> calibration;
   std::map<std::string, std::string> software, fidelity;
   std::vector<Run> runs;

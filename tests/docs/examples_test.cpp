@@ -1,6 +1,8 @@
 // Every `$ lockstep ...` line in a code block of README.md and docs/*.md is run as it is printed there, in an empty
 // folder with the program on the path, README's own scenario as my.yaml, and `scenarios` as in a clone. Where output is
-// printed below the line, it must be that. Exit code 0, or 1 where the output printed is an error.
+// printed below the line, it must be that. Exit code 0, or 1 where the output printed is an error. Blocks in which
+// something is measured are tried where the hardware runner is built, with fewer steps; what they print is of another
+// machine.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ std::string text_of(const fs::path& path) {
 struct Example {
   int line = 0;
   std::string command, output;  // output: as printed; empty where none is
+  bool measuring = false;       // in a block that measures something
 };
 
 bool is_fence(const std::string& line) {
@@ -39,14 +42,20 @@ std::vector<Example> examples_of(const fs::path& page) {
   std::istringstream lines(text_of(page));
   bool inside = false, ours = false;
   int number = 0;
+  std::size_t first = 0;  // of this block
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (is_fence(line)) {
+      const auto measures = [](const Example& one) { return one.command.rfind("lockstep measure ", 0) == 0; };
+      const auto block = examples.begin() + static_cast<std::ptrdiff_t>(first);
+      if (std::any_of(block, examples.end(), measures))
+        std::for_each(block, examples.end(), [](Example& one) { one.measuring = true; });
+      first = examples.size();
       inside = !inside;
       ours = false;
     } else if (inside && line.rfind("$ ", 0) == 0) {
       ours = line.rfind("$ lockstep ", 0) == 0;
-      if (ours) examples.push_back({number, line.substr(2), ""});
+      if (ours) examples.push_back({number, line.substr(2), "", false});
     } else if (ours) {
       examples.back().output += line + '\n';
     }
@@ -110,6 +119,7 @@ TEST_P(Examples, run_as_printed) {
   ASSERT_FALSE(examples.empty());
   Shell shell;
   for (const Example& one : examples) {
+    if (one.measuring) continue;
     const bool wrong = one.output.rfind("lockstep: ", 0) == 0;
     const std::string where = GetParam() + ":" + std::to_string(one.line) + ": " + one.command;
     EXPECT_EQ(shell.run(one.command), wrong ? 1 : 0) << where << '\n' << shell.output;
@@ -124,6 +134,24 @@ INSTANTIATE_TEST_SUITE_P(Docs, Examples, ::testing::ValuesIn(pages()), [](const 
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+TEST(MeasuringExamples, run_where_the_runner_is_built) {
+  if (!LOCKSTEP_HAS_HWRUNNER) GTEST_SKIP() << "the hardware runner is not built: no LibTorch";
+  int tried = 0;
+  for (const std::string& page : pages()) {
+    Shell shell;
+    for (const Example& one : examples_of(kSource / page)) {
+      if (!one.measuring) continue;
+      std::string command = one.command;
+      if (command.rfind("lockstep measure ", 0) == 0)
+        command.insert(command.find(" #") == std::string::npos ? command.size() : command.find(" #"),
+                       " --set measure.steps=1 --set measure.warm_up=2 --set measure.repeats=1");
+      EXPECT_EQ(shell.run(command), 0) << page << ':' << one.line << ": " << command << '\n' << shell.output;
+      ++tried;
+    }
+  }
+  EXPECT_GE(tried, 3);
+}
 
 TEST(Readme, its_own_scenario_predicts_with_and_without_the_measured_number) {
   const std::string yaml = scenario_of(kSource / "README.md");

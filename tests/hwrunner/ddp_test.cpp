@@ -152,19 +152,20 @@ TEST(Ddp, GradientsSynchronisedInEachMicroStepEqualOneProcessWithTheWholeBatch) 
   });
 }
 TEST(Ddp, GradientsByTheAllReduceHookEqualOneProcessWithTheWholeBatch) {
-  expect_whole_batch_gradients(small_mlp(), 1e-5, [](TrainerOptions& options) { options.hook = CommHook::AllReduce; });
+  expect_whole_batch_gradients(small_mlp(), 1e-5,
+                               [](TrainerOptions& options) { options.ddp.hook = CommHook::AllReduce; });
 }
 TEST(Ddp, GradientsByTheFp16HookAreRoundedToItsElevenBits) {
-  expect_whole_batch_gradients(small_mlp(), 2e-3, [](TrainerOptions& options) { options.hook = CommHook::Fp16; });
+  expect_whole_batch_gradients(small_mlp(), 2e-3, [](TrainerOptions& options) { options.ddp.hook = CommHook::Fp16; });
 }
 TEST(Ddp, GradientsByTheBf16HookAreRoundedToItsEightBits) {
-  expect_whole_batch_gradients(small_mlp(), 1.6e-2, [](TrainerOptions& options) { options.hook = CommHook::Bf16; });
+  expect_whole_batch_gradients(small_mlp(), 1.6e-2, [](TrainerOptions& options) { options.ddp.hook = CommHook::Bf16; });
 }
 TEST(Ddp, InstrumentedGradientsEqualOneProcessWithTheWholeBatch) {
   for (const CommHook hook : {CommHook::None, CommHook::Fp16}) {
     expect_whole_batch_gradients(small_mlp(), 2e-3, [hook](TrainerOptions& options) {
       options.instrument = true;
-      options.hook = hook;
+      options.ddp.hook = hook;
     });
   }
 }

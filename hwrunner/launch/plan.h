@@ -1,0 +1,58 @@
+// What one launch of the hardware runner does: one strategy at one size, in fresh processes, once. Written by the
+// launcher as one JSON document, read by every rank.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "scenarios/scenario.h"
+#include "simulator/base/error.h"
+
+namespace lockstep {
+
+// Of plan and records: a runner that was built apart from `lockstep` must speak the same.
+inline constexpr int kRunnerProtocol = 1;
+
+enum class Backend { Gloo, Nccl };
+const char* name_of(Backend backend);  // gloo, nccl
+
+// No 30-minute default anywhere: everything follows from the expected step (timeouts_for).
+struct Timeouts {
+  double join_s = 60;     // from the start of a rank until the group is there and the model is built
+  double group_s = 60;    // of one collective: the process group's own timeout
+  double silence_s = 76;  // the launcher's: a rank without a record for so long hangs. Longer than group_s, so that
+                          // ranks that wait say so first
+  bool operator==(const Timeouts&) const = default;
+};
+
+// `least_s`: measure.timeout. A step may take twenty times what is expected, building a model a second for each
+// 100 MB of parameters.
+Timeouts timeouts_for(double least_s, double expected_step_s, double parameter_bytes);
+
+struct RunPlan {
+  Strategy strategy = Strategy::Single;
+  int world_size = 1;  // ranks of ddp; replicas of dp, which is one process
+  std::int64_t per_gpu_batch = 1;
+  int micro_steps = 1;
+  int warm_up = 5, steps = 30;
+  int repeat = 0;
+  bool instrumented = false;  // the pass with hooks and marks; its step times are no samples
+  int threads_per_rank = 1;
+  Backend backend = Backend::Gloo;
+  Timeouts timeouts;
+  std::string rendezvous;     // a folder of this launch alone: the ranks' file store
+  std::string scenario_file;  // where it came from: relative paths of model files start at its folder
+  std::string scenario;       // resolved, as YAML
+
+  int processes() const { return strategy == Strategy::Ddp ? world_size : 1; }
+  int all_steps() const { return warm_up + steps; }
+  bool operator==(const RunPlan&) const = default;
+};
+
+// One JSON document, ending in a newline.
+std::string plan_to_json(const RunPlan& plan);
+// Errors: Syntax, Missing, Type, Range, NotSupported (another protocol), each with the key.
+Expected<RunPlan> plan_from_json(std::string_view text);
+
+}  // namespace lockstep

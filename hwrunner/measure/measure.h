@@ -1,0 +1,50 @@
+// A scenario, measured: every strategy on every number of ranks that this machine holds, in turns, each time in fresh
+// processes, and once more with marks for the breakdown.
+#pragma once
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hwrunner/launch/launcher.h"
+#include "hwrunner/measure/here.h"
+#include "hwrunner/measure/machine.h"
+#include "hwrunner/measure/runner_program.h"
+#include "simulator/answers/inputs.h"
+#include "simulator/result/result.h"
+
+namespace lockstep {
+
+// A step of a plain pass that ended on all ranks.
+struct StepEvent {
+  Strategy strategy = Strategy::Single;
+  int gpus = 1;
+  int repeat = 0, step = 0;  // from 0; warm-up steps count
+  bool warm_up = false;
+  double step_time_s = 0;
+};
+
+struct MeasureRequest {
+  Backend backend = Backend::Gloo;
+  RunnerProbe runner;
+  Machine machine;
+  std::vector<HeldBack> held_back;  // rows that are known not to run
+  std::vector<std::string> notes;   // for the first run
+  const volatile std::sig_atomic_t* stop = nullptr;
+  std::function<void(int done, int total, const std::string& text)> progress;  // before each launch
+  std::function<void(const StepEvent&)> each_step;
+  std::function<void(const Run&)> each_run;  // when all of it is known
+  std::function<LaunchOutcome(const RunPlan&, const LaunchOptions&)> launch = lockstep::launch;
+};
+
+struct Measurement {
+  Result result;  // kind "measured"; `partial` says why where something is missing that should be there
+  bool interrupted = false;
+};
+
+// The order of work: repeat by repeat all rows, every second repeat backwards, so that a machine that slowly changes
+// does so for all alike; the instrumented passes last. A row that fails is not tried again; the others go on.
+Measurement measure(const Inputs& inputs, const MeasureRequest& request);
+
+}  // namespace lockstep

@@ -1,0 +1,152 @@
+#include "hwrunner/program/torch_rank.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "hwrunner/modules/module_facts.h"
+#include "hwrunner/trainers/trainer.h"
+#include "scenarios/load_model.h"
+#include "scenarios/reader.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+
+// An exception carries the text to run_rank, which sorts it.
+template <class T>
+T value_or_throw(Expected<T> value) {
+  if (value) return std::move(*value);
+  const Error& error = value.error().front();
+  if (error.kind == ErrorKind::RunFailed) throw std::runtime_error(error.message);
+  throw TrainerFailure{error.kind == ErrorKind::NotSupported ? "refused" : "setup", to_text(error), {}};
+}
+
+void check(const RunPlan& plan, const Scenario& scenario) {
+  const auto refuse = [](std::string message) { throw TrainerFailure{"refused", std::move(message), {}}; };
+  if (plan.backend == Backend::Nccl) refuse("the hardware runner does not run on GPUs yet");
+  if (scenario.precision != Precision::Fp32)
+    refuse(fmt::format("the hardware runner on CPUs trains with `precision: fp32` only, not {}",
+                       name_of(scenario.precision)));
+  if (scenario.clip_grad_norm) refuse("the hardware runner has no `optimizer.clip_grad_norm` yet");
+}
+
+GroupOptions group_of(const RunPlan& plan, const RankPlace& place, const Scenario& scenario) {
+  GroupOptions group;
+  group.rank = place.rank;
+  group.world = place.world_size;
+  group.master = place.master_address.empty() ? kLoopback : place.master_address;
+  group.port = place.master_port;
+  group.serve_store = !place.agent_store;
+  group.store_prefix = place.store_prefix;
+  const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+  if (interface != nullptr)
+    group.interface = interface;
+  else if (group.master == kLoopback)
+    group.interface = "lo";
+  group.gloo_threads = scenario.measure.gloo_threads;
+  group.store_timeout_s = plan.timeouts.join_s;
+  group.timeout_s = plan.timeouts.group_s;
+  return group;
+}
+
+TrainerOptions options_of(const RunPlan& plan, const RankPlace& place, const Scenario& scenario) {
+  TrainerOptions options;
+  options.strategy = plan.strategy;
+  if (plan.strategy == Strategy::Dp) options.replicas = plan.world_size;
+  options.batch = plan.per_gpu_batch;
+  options.micro_steps = plan.micro_steps;
+  options.no_sync = scenario.accumulate_no_sync;
+  options.ddp = scenario.ddp;
+  options.optimizer = scenario.optimizer;
+  options.optimizer_implementation = scenario.optimizer_implementation;
+  options.weight_decay = scenario.weight_decay;
+  options.zero_in_place = scenario.zero_grad == ZeroGrad::Zeros ||
+                          (scenario.zero_grad == ZeroGrad::Auto && torch_version(scenario) < Version{2, 0});
+  options.seed = scenario.seed;
+  options.threads = plan.threads_per_rank;
+  options.instrument = plan.instrumented && plan.strategy == Strategy::Ddp;
+  options.group = group_of(plan, place, scenario);
+  return options;
+}
+
+// Parts that took no time are left out. Gradients are cleared by the optimizer; without DDP nothing is exposed, and
+// what the engine takes to come back belongs to the backward pass.
+std::map<std::string, double> parts_of(const MeasuredStep& s, Strategy strategy) {
+  const bool communicates = strategy == Strategy::Ddp;
+  std::map<std::string, double> parts = {{"scatter", s.scatter_s},
+                                         {"replicate", s.replicate_s},
+                                         {"buffer_broadcast", s.buffer_broadcast_s},
+                                         {"forward", s.forward_s},
+                                         {"gather", s.gather_s},
+                                         {"backward", s.backward_s + (communicates ? 0 : s.exposed_communication_s)},
+                                         {"gradient_reduce", s.gradient_reduce_s},
+                                         {"exposed_communication", communicates ? s.exposed_communication_s : 0},
+                                         {"optimizer", s.optimizer_s + s.prepare_s}};
+  for (auto at = parts.begin(); at != parts.end();) at = at->second > 0 ? std::next(at) : parts.erase(at);
+  return parts;
+}
+
+class TorchRank : public RankTrainer {
+ public:
+  TorchRank(RunPlan plan, Scenario scenario, TrainerOptions options)
+      : plan_(std::move(plan)), scenario_(std::move(scenario)), options_(std::move(options)) {}
+
+  std::string implementation() const override {
+    if (plan_.strategy == Strategy::Dp) return "cpu stand-in";
+    return plan_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
+  }
+  std::map<std::string, std::string> software() const override { return {{"torch", libtorch_version()}}; }
+  std::string network_interface() const override { return options_.group.world > 1 ? options_.group.interface : ""; }
+
+  void build() override { model_ = std::make_shared<const Model>(value_or_throw(load_model(scenario_))); }
+
+  // Building the module and joining are one in make_trainer; what can be asked before is asked here, so that the
+  // message names the cause.
+  void join() override {
+    const GroupOptions& group = options_.group;
+    if (plan_.strategy == Strategy::Ddp) {
+      const bool serves = group.serve_store && group.rank == 0;
+      const auto wrong = serves ? port_taken(group.port) : unresolved(group.master);
+      if (wrong) throw TrainerFailure{"setup", to_text(*wrong), {}};
+    }
+    trainer_ = value_or_throw(make_trainer(model_, options_));
+  }
+
+  TrainedStep step() override {
+    const MeasuredStep s = value_or_throw(trainer_->step());
+    TrainedStep done;
+    done.end_s = s.start_s + s.total_s;
+    if (!plan_.instrumented) return done;
+    done.parts = parts_of(s, plan_.strategy);
+    if (plan_.strategy != Strategy::Ddp) return done;
+    done.idle_to_s = done.end_s - s.optimizer_s;
+    done.idle_from_s = *done.idle_to_s - s.exposed_communication_s;
+    for (const MeasuredBucket& one : s.buckets)
+      done.buckets.push_back(
+          {one.index, one.bytes, s.start_s + one.ready_s, s.start_s + one.launch_s, s.start_s + one.end_s});
+    return done;
+  }
+
+  std::map<std::string, std::string> logging() const override { return trainer_->ddp_log(); }
+
+ private:
+  RunPlan plan_;
+  Scenario scenario_;
+  TrainerOptions options_;
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+}  // namespace
+
+std::unique_ptr<RankTrainer> make_torch_rank(const RunPlan& plan, const RankPlace& place) {
+  Scenario scenario = value_or_throw(read_scenario(plan.scenario, plan.scenario_file));
+  check(plan, scenario);
+  TrainerOptions options = options_of(plan, place, scenario);
+  return std::make_unique<TorchRank>(plan, std::move(scenario), std::move(options));
+}
+
+}  // namespace lockstep

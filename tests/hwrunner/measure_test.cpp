@@ -1,0 +1,326 @@
+// `lockstep measure` from scenario to result, with the fake worker as the runner: orders to it make every failure.
+#include "hwrunner/measure/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "simulator/result/json.h"
+#include "tests/hwrunner/fake.h"
+#include "tests/simulator/cli/in_process.h"
+
+namespace lockstep {
+namespace {
+
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::lockstep_in_process;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Pids;
+
+const char* small() {
+  return "model: {mlp: {inputs: 16, hidden: [8], outputs: 4}}\nbatch: {per_gpu: 4}\n"
+         "topology: {node: cpu-host, gpus_per_node: 1}\ngpus: 1\nstrategy: [dp, ddp]\n"
+         "measure: {steps: 4, warm_up: 2, repeats: 2, timeout: 2s}\n";
+}
+// As many cores as the test has: rows on two ranks are asked for where two fit.
+bool has_two_cores() {
+  return this_machine().cores >= 2;
+}
+
+class Measure : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("LOCKSTEP_HWRUNNER", LOCKSTEP_FAKE_WORKER, 1);
+    for (const char* name : {"LOCKSTEP_FAKE", "LOCKSTEP_FAKE_PROBE", "RANK", "WORLD_SIZE"}) unsetenv(name);
+    setenv("LOCKSTEP_FAKE_PIDS", pids_.folder().c_str(), 1);
+  }
+  void TearDown() override { EXPECT_THAT(pids_.running(), IsEmpty()); }
+  static Outcome measured(std::vector<std::string> words, const std::string& orders = "",
+                          const std::string& scenario = small()) {
+    setenv("LOCKSTEP_FAKE", orders.c_str(), 1);
+    words.insert(words.begin(), {"measure", "-"});
+    return lockstep_in_process(words, scenario);
+  }
+  static json document(const Outcome& outcome) {
+    const json read = json::parse(outcome.out, nullptr, false);
+    EXPECT_TRUE(read.is_object()) << outcome.out << outcome.err;
+    return read;
+  }
+  Pids pids_;
+};
+
+TEST_F(Measure, gives_a_result_with_samples_breakdown_machine_and_scenario) {
+  const Outcome outcome = measured({"--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+  const json result = document(outcome);
+  EXPECT_EQ(result["kind"], "measured");
+  EXPECT_EQ(result["software"]["torch"], "0.0-fake");
+  EXPECT_TRUE(result["machine"].contains("cores"));
+  EXPECT_EQ(result["scenario"]["measure"]["steps"], 4);
+  EXPECT_FALSE(result.contains("partial"));
+  ASSERT_EQ(result["runs"].size(), 3U);
+  for (const json& run : result["runs"]) {
+    EXPECT_EQ(run["samples"].size(), 2U);
+    EXPECT_EQ(run["samples"][1]["step_times_s"].size(), 4U);
+    EXPECT_EQ(run["warm_up_step_times_s"].size(), 2U);
+    EXPECT_EQ(run["spread_s"]["n"], 8);
+    double sum = 0;
+    for (const auto& [cause, seconds] : run["breakdown_s"].items()) sum += seconds.get<double>();
+    EXPECT_NEAR(sum, run["step_time_s"], 1e-9);
+    EXPECT_EQ(run["baseline"]["strategy"], "single");
+  }
+  EXPECT_EQ(result["runs"][1]["implementation"], "cpu stand-in");
+  EXPECT_EQ(result["runs"][2]["implementation"], "c10d Reducer");
+  EXPECT_TRUE(result_from_json(outcome.out, "x.json"));
+  EXPECT_EQ(pids_.all().size(), 9U);  // fresh processes: three rows, two repeats and one pass with marks
+}
+
+TEST_F(Measure, on_two_ranks_has_buckets_ranks_and_the_interface) {
+  if (!has_two_cores()) GTEST_SKIP() << "one core";
+  const json result = document(measured({"--json", "--set", "topology.gpus_per_node=2", "--set", "gpus=2", "--set",
+                                         "strategy=ddp", "--set", "measure.repeats=1"}));
+  const json& run = result["runs"].back();
+  EXPECT_EQ(run["ranks"].size(), 2U);
+  ASSERT_EQ(run["buckets"].size(), 1U);
+  EXPECT_EQ(run["buckets"][0]["bytes"], 4096);
+  EXPECT_EQ(result["machine"]["network_interface"], "lo");
+  EXPECT_TRUE(run["breakdown_s"].contains("backward"));
+}
+
+TEST_F(Measure, repeats_interleave_strategies_and_turn_the_order_around) {
+  const Outcome outcome = measured({"--jsonl"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::vector<std::string> order;
+  int steps = 0, runs = 0;
+  std::string last;
+  for (std::string line; std::getline(lines, line);) {
+    const json one = json::parse(line);
+    last = one["type"];
+    if (last == "progress") {
+      const std::string text = one["text"];
+      order.push_back(text.substr(0, text.find(", about")));
+    }
+    if (last == "step") ++steps;
+    if (last == "run") ++runs;
+  }
+  EXPECT_THAT(order, ::testing::ElementsAre(
+                         "single on 1 rank, repeat 1", "dp on 1 rank, repeat 1", "ddp on 1 rank, repeat 1",
+                         "ddp on 1 rank, repeat 2", "dp on 1 rank, repeat 2", "single on 1 rank, repeat 2",
+                         "single on 1 rank, with marks", "dp on 1 rank, with marks", "ddp on 1 rank, with marks"));
+  EXPECT_EQ(steps, 3 * 2 * 6);
+  EXPECT_EQ(runs, 3);
+  EXPECT_EQ(last, "result");
+}
+
+TEST_F(Measure, compares_with_the_prediction_row_by_row) {
+  const std::string folder = pids_.folder() + "-results";
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(measured({"--json", "-o", folder + "/measured.json"}).code, 0);
+  ASSERT_EQ(lockstep_in_process({"predict", "-", "--json", "-o", folder + "/predicted.json"}, small()).code, 0);
+  const Outcome outcome =
+      lockstep_in_process({"compare", folder + "/predicted.json", folder + "/measured.json", "--json"});
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json comparison = document(outcome);
+  ASSERT_EQ(comparison["rows"].size(), 3U);
+  EXPECT_TRUE(comparison["unmatched"].empty());
+  for (const json& row : comparison["rows"]) {
+    EXPECT_TRUE(row.contains("measured_s"));
+    EXPECT_FALSE(row["parts"].empty());
+  }
+}
+
+TEST_F(Measure, keeps_the_other_rows_when_one_fails_marks_the_result_and_ends_with_2) {
+  const Outcome outcome = measured({"--json", "--set", "strategy=ddp"}, "do=kill,repeat=1,step=3");
+  EXPECT_EQ(outcome.code, 2);
+  const json result = document(outcome);
+  EXPECT_THAT(result["partial"].get<std::string>(), HasSubstr("was killed by signal 9 during step 2 of repeat 2"));
+  EXPECT_THAT(outcome.err, HasSubstr("partial result"));
+  for (const json& run : result["runs"]) {
+    EXPECT_FALSE(run.contains("not_run"));
+    EXPECT_EQ(run["samples"][0]["step_times_s"].size(), 4U);
+    EXPECT_EQ(run["samples"][1]["step_times_s"].size(), 1U);  // the step before
+    EXPECT_THAT(run["notes"].dump(), HasSubstr("partial: rank 0 was killed"));
+    EXPECT_FALSE(run.contains("breakdown_s"));
+  }
+}
+
+TEST_F(Measure, a_row_that_never_stepped_did_not_run_and_the_rest_is_there) {
+  if (!has_two_cores()) GTEST_SKIP() << "one core";
+  const Outcome outcome =
+      measured({"--json", "--set", "topology.gpus_per_node=2", "--set", "gpus=[1, 2]", "--set", "measure.repeats=1"},
+               "do=oom,gpus=2,rank=1,at=build;do=oom,gpus=2,rank=0,at=build");
+  EXPECT_EQ(outcome.code, 2);
+  const json result = document(outcome);
+  ASSERT_EQ(result["runs"].size(), 5U);
+  EXPECT_THAT(result["runs"][2]["not_run"].get<std::string>(), HasSubstr("out of memory"));
+  EXPECT_THAT(result["runs"][4]["not_run"].get<std::string>(), HasSubstr("out of memory"));
+  EXPECT_TRUE(result["runs"][3].contains("step_time_s"));
+  EXPECT_THAT(result["partial"].get<std::string>(), HasSubstr("a smaller batch"));
+}
+
+TEST_F(Measure, what_the_runner_refuses_did_not_run_and_is_no_failure) {
+  const Outcome outcome = measured({"--json"}, "do=refuse,strategy=dp,at=build");
+  EXPECT_EQ(outcome.code, 0);
+  const json result = document(outcome);
+  EXPECT_EQ(result["runs"][1]["not_run"], "this runner does not do that");
+  EXPECT_TRUE(result["runs"][2].contains("step_time_s"));
+  EXPECT_FALSE(result.contains("partial"));
+  EXPECT_EQ(pids_.all().size(), 7U);  // it was asked once
+}
+
+TEST_F(Measure, says_what_the_machine_cannot_hold) {
+  const Outcome outcome = measured({"--json", "--here", "--set", "gpus=[1, 4096]", "--set", "measure.repeats=1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.out;
+  const json result = document(outcome);
+  EXPECT_EQ(result["scenario"]["gpus"].dump(), "[1]");
+  int held_back = 0;
+  for (const json& run : result["runs"])
+    if (run.contains("not_run")) {
+      ++held_back;
+      EXPECT_EQ(run["world_size"], 4096);
+      EXPECT_THAT(run["not_run"].get<std::string>(), HasSubstr("this machine has"));
+    }
+  EXPECT_EQ(held_back, 2);
+}
+
+TEST_F(Measure, says_that_a_batch_cannot_be_shared_out) {
+  if (!has_two_cores()) GTEST_SKIP() << "one core";
+  std::string scenario = small();
+  scenario.replace(scenario.find("per_gpu: 4"), 10, "global: 3");
+  const Outcome outcome = measured(
+      {"--json", "--set", "topology.gpus_per_node=2", "--set", "gpus=2", "--set", "measure.repeats=1"}, "", scenario);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const json result = document(outcome);
+  EXPECT_TRUE(result["runs"][0].contains("step_time_s"));
+  for (const std::size_t row : {1U, 2U}) EXPECT_TRUE(result["runs"][row].contains("not_run"));
+}
+
+TEST_F(Measure, takes_hooks_that_predictions_refuse) {
+  const std::string hooked = std::string(small()) + "ddp: {hook: bf16}\ngloo: {threads: 1}\n";
+  const Outcome outcome = measured({"--json", "--set", "measure.repeats=1"}, "", hooked);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(document(outcome)["scenario"]["ddp"]["hook"], "bf16");
+  EXPECT_EQ(lockstep_in_process({"show", "scenario", "-"}, hooked).code, 0);
+  const Outcome predicted = lockstep_in_process({"predict", "-"}, hooked);
+  EXPECT_EQ(predicted.code, 1);
+  EXPECT_THAT(predicted.err, HasSubstr("ddp.hook"));
+  EXPECT_THAT(predicted.err, HasSubstr("predictions know no communication hook yet"));
+}
+
+TEST_F(Measure, is_refused_for_another_machine_with_the_hint) {
+  const Outcome gpus = measured({}, "", "model: resnet18\nbatch: {per_gpu: 2}\ntopology: dgx-a100-80gb\ngpus: 2\n");
+  EXPECT_EQ(gpus.code, 1);
+  EXPECT_THAT(gpus.err, HasSubstr("--here"));
+  const Outcome cores = measured({"--set", "topology={node: cpu-host}", "--set", "measure.threads_per_rank=64"});
+  EXPECT_EQ(cores.code, 1);
+  EXPECT_THAT(cores.err, HasSubstr("--here"));
+  EXPECT_EQ(measured({"--backend", "nccl"}).code, 1);
+  EXPECT_EQ(measured({"--backend", "mpi"}).code, 1);
+  EXPECT_THAT(pids_.all(), IsEmpty());
+}
+
+TEST_F(Measure, without_a_runner_that_works_says_what_to_run) {
+  setenv("LOCKSTEP_HWRUNNER", "/nowhere/lockstep-hwrunner", 1);
+  Outcome outcome = measured({});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("./lockstep.sh libtorch"));
+  setenv("LOCKSTEP_HWRUNNER", LOCKSTEP_FAKE_WORKER, 1);
+  for (const auto& [how, words] : std::vector<std::pair<std::string, std::string>>{
+           {"fails", "libtorch_cpu.so"}, {"old", "protocol 0"}, {"no-gloo", "no Gloo here"}}) {
+    setenv("LOCKSTEP_FAKE_PROBE", how.c_str(), 1);
+    outcome = measured({"--json"});
+    EXPECT_EQ(outcome.code, 2) << how;
+    EXPECT_THAT(outcome.out, HasSubstr(words));
+    EXPECT_EQ(document(outcome)["error"]["kind"], "run_failed");
+  }
+}
+
+TEST_F(Measure, under_another_launcher_would_start_all_ranks_several_times_and_does_not) {
+  setenv("RANK", "1", 1);
+  setenv("WORLD_SIZE", "2", 1);
+  const Outcome outcome = measured({});
+  unsetenv("RANK");
+  unsetenv("WORLD_SIZE");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("starts its ranks itself"));
+}
+
+TEST_F(Measure, shows_a_table_with_spread_and_number_of_steps_and_what_to_doubt) {
+  const Outcome outcome = measured({});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* part : {"Measured: ", "Machine: ", "LibTorch 0.0-fake", "p5-p95", "steps", "ddp is c10d Reducer",
+                           "breakdown and buckets are of a pass with marks"})
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  EXPECT_THAT(measured({"--csv"}).out, HasSubstr("LibTorch module"));
+}
+
+TEST_F(Measure, keys_say_in_predict_that_they_have_no_effect_there) {
+  const Outcome outcome = lockstep_in_process({"predict", "-"}, small());
+  EXPECT_THAT(outcome.out, HasSubstr("`measure.steps` has no effect"));
+  const auto step = [](const char* threads) {
+    const Outcome one = lockstep_in_process(
+        {"predict", "-", "--json", "--estimate", "--set", std::string("measure.threads_per_rank=") + threads},
+        "model: resnet18\nbatch: {per_gpu: 4}\ntopology: cpu-host\ngpus: 1\n");
+    return json::parse(one.out)["runs"][0]["step_time_s"].get<double>();
+  };
+  EXPECT_LT(step("4"), 0.5 * step("1"));  // it sizes a rank of cpu-host
+}
+
+// The program itself, interrupted or killed while its ranks work.
+class MeasureProgram : public Measure {
+ protected:
+  pid_t start(const std::string& result) {
+    setenv("LOCKSTEP_FAKE", "", 1);
+    const std::string file = pids_.folder() + "-scenario.yaml";
+    std::ofstream(file) << small();
+    const pid_t child = fork();
+    if (child == 0) {
+      execl(LOCKSTEP_PROGRAM, LOCKSTEP_PROGRAM, "measure", file.c_str(), "--json", "-o", result.c_str(), "--set",
+            "measure.repeats=1", "--set", "measure.steps=1000000", static_cast<char*>(nullptr));
+      _exit(127);
+    }
+    while (pids_.all().empty()) usleep(2000);
+    return child;
+  }
+  void TearDown() override {
+    std::filesystem::remove(pids_.folder() + "-scenario.yaml");
+    while (!pids_.running().empty()) usleep(2000);  // no orphan, or the test's time ends
+    Measure::TearDown();
+  }
+};
+
+TEST_F(MeasureProgram, interrupted_writes_what_it_has_and_leaves_with_130) {
+  const std::string file = pids_.folder() + "-result.json";
+  const pid_t child = start(file);
+  usleep(300'000);  // a few steps; none is needed for the test to pass
+  ASSERT_EQ(kill(child, SIGINT), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_THAT(pids_.running(), IsEmpty());
+  std::ifstream in(file);
+  const json result = json::parse(in, nullptr, false);
+  std::filesystem::remove(file);
+  ASSERT_TRUE(result.is_object());
+  EXPECT_THAT(result["partial"].get<std::string>(), HasSubstr("interrupted after"));
+}
+
+TEST_F(MeasureProgram, killed_takes_its_ranks_with_it) {
+  const pid_t child = start(pids_.folder() + "-result.json");
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+}  // namespace
+}  // namespace lockstep
