@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -245,6 +246,7 @@ class Collector {
   }
 
   void doubts() {
+    if (plan_.paced()) lateness();
     for (std::string& one : doubts_about(run_.samples)) run_.notes.push_back(std::move(one));
     for (const LaunchOutcome& one : launches_.plain) {
       if (one.failure) run_.notes.push_back("partial: " + one.failure->sentence);
@@ -256,12 +258,45 @@ class Collector {
     }
   }
 
+  // By how much CPUs that were to only wait came too late.
+  void lateness() {
+    double late_s = 0;
+    for (const LaunchOutcome& one : launches_.plain)
+      for (const RankLog& rank : one.ranks)
+        for (const FactsRecord* facts : records_of<FactsRecord>(rank)) {
+          const auto found = facts->logging.find(kPacedLate);
+          double seconds = 0;
+          if (found == facts->logging.end()) continue;
+          std::from_chars(found->second.data(), found->second.data() + found->second.size(), seconds);
+          late_s = std::max(late_s, seconds / plan_.dilate);
+        }
+    run_.notes.push_back(
+        fmt::format("the CPU came up to {} late to a wait ({:.2f} % of a step); more of it than in the "
+                    "step's own work takes a larger --dilate",
+                    format_time(late_s), 100 * late_s / run_.step_time_s));
+  }
+
   const Launches& launches_;
   const RunPlan& plan_;
   Run run_;
 };
 
 }  // namespace
+
+Record in_scenario_time(Record record, double dilate) {
+  const auto divide = [dilate](double& seconds) { seconds /= dilate; };
+  if (auto* start = std::get_if<StartRecord>(&record)) divide(start->at_s);
+  if (auto* bucket = std::get_if<BucketRecord>(&record))
+    for (double* one : {&bucket->ready_s, &bucket->launch_s, &bucket->end_s}) divide(*one);
+  if (auto* step = std::get_if<StepRecord>(&record)) {
+    divide(step->end_s);
+    divide(step->cpu_s);
+    for (auto& [name, seconds] : step->parts) divide(seconds);
+    if (step->idle_from_s) divide(*step->idle_from_s);
+    if (step->idle_to_s) divide(*step->idle_to_s);
+  }
+  return record;
+}
 
 std::vector<double> step_ends_s(const std::vector<RankLog>& ranks) {
   std::vector<double> ends;
