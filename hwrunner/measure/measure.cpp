@@ -229,7 +229,8 @@ class Measurer {
   void against_prediction(const Row& row, Run& run) {
     for (RankStats& rank : run.ranks) rank.memory_allocated_bytes = rank.memory_reserved_bytes = std::nullopt;
     if (row.expected_step_s > 0)
-      run.notes.push_back(fmt::format("predicted {}: paced {:+.1f} %", format_time(row.expected_step_s),
+      run.notes.push_back(fmt::format("predicted {} with the scenario's links: paced {:+.1f} %",
+                                      format_time(row.expected_step_s),
                                       100 * (run.step_time_s / row.expected_step_s - 1)));
   }
 

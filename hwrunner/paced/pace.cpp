@@ -141,6 +141,8 @@ void Pace::backward_done() {
 }
 
 void Pace::reduced() {
+  // Who waits for an all-reduce may wake before ended() is called.
+  for (int bucket = 0; bucket < launches_; ++bucket) await_end(marks().buckets[static_cast<std::size_t>(bucket)]);
   advance(micro().reduced);
 }
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "hwrunner/paced/pace_marks.h"
+#include "simulator/steps/jitter.h"
 #include "simulator/steps/recurrence.h"
-#include "simulator/steps/step_record.h"
 
 namespace lockstep {
 

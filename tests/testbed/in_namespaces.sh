@@ -31,7 +31,7 @@ switch=$name-switch
 # at the speed of the machine.
 bits=$(numfmt --from=si "$(sed -E 's/bit$//; s/g/G/; s/m/M/; s/k/K/' <<<"$rate")")
 burst=$((bits / 8 / 500))
-if ((burst < 16384)); then burst=16384; fi
+if ((burst < 67000)); then burst=67000; fi
 
 clean_up() {
   local host
