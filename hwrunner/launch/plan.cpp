@@ -30,6 +30,9 @@ void check(const RunPlan& plan, JsonFields& fields) {
   at_least("steps", plan.steps, 1);
   at_least("repeat", plan.repeat, 0);
   at_least("threads_per_rank", plan.threads_per_rank, 1);
+  if (plan.dilate < 0) fields.fail(ErrorKind::Range, "dilate", fmt::format("`dilate` is {}, below 0", plan.dilate));
+  if (plan.kernel_factor <= 0)
+    fields.fail(ErrorKind::Range, "kernel_factor", fmt::format("`kernel_factor` is {}", plan.kernel_factor));
 }
 
 }  // namespace
@@ -59,6 +62,10 @@ std::string plan_to_json(const RunPlan& plan) {
   json["instrumented"] = plan.instrumented;
   json["threads_per_rank"] = plan.threads_per_rank;
   json["backend"] = name_of(plan.backend);
+  if (plan.paced()) {
+    json["dilate"] = plan.dilate;
+    json["kernel_factor"] = plan.kernel_factor;
+  }
   json["join_timeout_s"] = plan.timeouts.join_s;
   json["group_timeout_s"] = plan.timeouts.group_s;
   json["silence_timeout_s"] = plan.timeouts.silence_s;
@@ -92,6 +99,8 @@ Expected<RunPlan> plan_from_json(std::string_view text) {
   fields.need("instrumented", plan.instrumented);
   fields.need("threads_per_rank", plan.threads_per_rank);
   fields.need("backend", backend);
+  fields.may("dilate", plan.dilate);
+  fields.may("kernel_factor", plan.kernel_factor);
   fields.need("join_timeout_s", plan.timeouts.join_s);
   fields.need("group_timeout_s", plan.timeouts.group_s);
   fields.need("silence_timeout_s", plan.timeouts.silence_s);

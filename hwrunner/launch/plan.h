@@ -40,6 +40,10 @@ struct RunPlan {
   bool instrumented = false;  // the pass with hooks and marks; its step times are no samples
   int threads_per_rank = 1;
   Backend backend = Backend::Gloo;
+  // Above 0: computing is paced (hwrunner/paced): it waits for its modelled time, so many times as long. Records are in
+  // wall time all the same.
+  double dilate = 0;
+  double kernel_factor = 1;  // of that model: what calibrate.single_gpu makes of kernel times
   Timeouts timeouts;
   std::string rendezvous;     // a folder of this launch alone: the ranks' file store
   std::string scenario_file;  // where it came from: relative paths of model files start at its folder
@@ -49,6 +53,7 @@ struct RunPlan {
   std::string python;
 
   int processes() const { return strategy == Strategy::Ddp ? world_size : 1; }
+  bool paced() const { return dilate > 0; }
   int all_steps() const { return warm_up + steps; }
   bool operator==(const RunPlan&) const = default;
 };

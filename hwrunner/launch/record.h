@@ -52,6 +52,9 @@ struct StepRecord {
   std::map<std::string, double> parts;
   std::optional<double> idle_from_s, idle_to_s;
 };
+// Among FactsRecord::logging of a paced rank: the longest time, in wall seconds, by which its CPU came late to a wait.
+inline constexpr const char* kPacedLate = "paced_late_s";
+
 // After the last step.
 struct FactsRecord {
   std::int64_t peak_memory_bytes = 0;          // of the device's allocator; on a CPU the launcher takes the process's

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -41,7 +42,9 @@ struct Collective {
   double start_s = 0;                           // the last rank's launch
 };
 
-std::vector<Collective> collectives_of(const std::vector<RankLog>& ranks, int step, std::size_t critical) {
+// `one_at_a_time`: a collective starts when the one before it has ended.
+std::vector<Collective> collectives_of(const std::vector<RankLog>& ranks, int step, std::size_t critical,
+                                       bool one_at_a_time) {
   std::vector<Collective> found;
   for (const BucketRecord* one : records_of<BucketRecord>(ranks[critical]))
     if (one->step == step)
@@ -50,9 +53,11 @@ std::vector<Collective> collectives_of(const std::vector<RankLog>& ranks, int st
     for (const BucketRecord* one : records_of<BucketRecord>(rank))
       for (Collective& mine : found)
         if (one->step == step && one->index == mine.index) mine.start_s = std::max(mine.start_s, one->launch_s);
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.launch_s < b.launch_s; });
+  if (one_at_a_time)
+    for (std::size_t i = 1; i < found.size(); ++i) found[i].start_s = std::max(found[i].start_s, found[i - 1].end_s);
   // Of two clocks' noise: no collective ends before it starts.
   for (Collective& mine : found) mine.start_s = std::min(mine.start_s, mine.end_s);
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.launch_s < b.launch_s; });
   return found;
 }
 
@@ -161,7 +166,7 @@ class Collector {
       return;
     }
     const auto& logs = launches_.instrumented->ranks;
-    const auto collectives = collectives_of(logs, step->step, step->critical);
+    const auto collectives = collectives_of(logs, step->step, step->critical, plan_.paced());
     breakdown(*step_record(logs[step->critical], step->step), *step, collectives);
     buckets(collectives, *step);
     run_.notes.push_back(fmt::format("breakdown and buckets are of a pass with marks, whose steps take {:+.1f} % ({})",
@@ -245,6 +250,7 @@ class Collector {
   }
 
   void doubts() {
+    if (plan_.paced()) lateness();
     for (std::string& one : doubts_about(run_.samples)) run_.notes.push_back(std::move(one));
     for (const LaunchOutcome& one : launches_.plain) {
       if (one.failure) run_.notes.push_back("partial: " + one.failure->sentence);
@@ -256,12 +262,44 @@ class Collector {
     }
   }
 
+  // By how much CPUs that were to only wait came too late.
+  void lateness() {
+    double late_s = 0;
+    for (const LaunchOutcome& one : launches_.plain)
+      for (const RankLog& rank : one.ranks)
+        for (const FactsRecord* facts : records_of<FactsRecord>(rank)) {
+          const auto found = facts->logging.find(kPacedLate);
+          double seconds = 0;
+          if (found == facts->logging.end()) continue;
+          std::from_chars(found->second.data(), found->second.data() + found->second.size(), seconds);
+          late_s = std::max(late_s, seconds / plan_.dilate);
+        }
+    run_.notes.push_back(fmt::format(
+        "the CPU came up to {} late to a wait ({:.2f} % of a step): more than 1 % asks for a larger --dilate",
+        format_time(late_s), 100 * late_s / run_.step_time_s));
+  }
+
   const Launches& launches_;
   const RunPlan& plan_;
   Run run_;
 };
 
 }  // namespace
+
+Record in_scenario_time(Record record, double dilate) {
+  const auto divide = [dilate](double& seconds) { seconds /= dilate; };
+  if (auto* start = std::get_if<StartRecord>(&record)) divide(start->at_s);
+  if (auto* bucket = std::get_if<BucketRecord>(&record))
+    for (double* one : {&bucket->ready_s, &bucket->launch_s, &bucket->end_s}) divide(*one);
+  if (auto* step = std::get_if<StepRecord>(&record)) {
+    divide(step->end_s);
+    divide(step->cpu_s);
+    for (auto& [name, seconds] : step->parts) divide(seconds);
+    if (step->idle_from_s) divide(*step->idle_from_s);
+    if (step->idle_to_s) divide(*step->idle_to_s);
+  }
+  return record;
+}
 
 std::vector<double> step_ends_s(const std::vector<RankLog>& ranks) {
   std::vector<double> ends;

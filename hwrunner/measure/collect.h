@@ -10,6 +10,9 @@
 
 namespace lockstep {
 
+// The record of a paced rank in the time of its scenario: dates, durations and CPU seconds divided by `dilate`.
+Record in_scenario_time(Record record, double dilate);
+
 // When a step ended on the latest rank, for each step that ended on all of them: differences of the values are step
 // times. The first is the start of warm-up. Empty without a start on every rank.
 std::vector<double> step_ends_s(const std::vector<RankLog>& ranks);

@@ -14,6 +14,9 @@
 namespace lockstep {
 namespace {
 
+// Ranks of a paced run wait rather than compute: many share a core, but each holds the model three times over.
+constexpr int kMostPacedRanks = 16;
+
 struct Row {
   Strategy strategy = Strategy::Single;
   int gpus = 1;
@@ -61,7 +64,9 @@ class StepWatch {
 class Measurer {
  public:
   Measurer(const Inputs& inputs, const MeasureRequest& request)
-      : inputs_(inputs), request_(request), points_(inputs, Method::Estimate, {}) {}
+      : inputs_(inputs),
+        request_(request),
+        points_(inputs, request.dilate > 0 ? Method::Simulate : Method::Estimate, {}) {}
 
   Measurement run() {
     for (Row& row : rows_of()) rows_.push_back(std::move(row));
@@ -76,6 +81,7 @@ class Measurer {
 
  private:
   const Scenario& scenario() const { return inputs_.scenario(); }
+  bool paced() const { return request_.dilate > 0; }
   bool stopped() const { return request_.stop != nullptr && *request_.stop != 0; }
 
   std::vector<Row> rows_of() {
@@ -97,6 +103,9 @@ class Measurer {
   std::optional<std::string> why_not(Strategy strategy, int gpus) const {
     if (auto reason = points_.why_not(strategy, gpus)) return reason;
     if (!points_.batch_of(gpus)) return "the batch cannot be shared out";
+    if (paced() && strategy == Strategy::Ddp && gpus > kMostPacedRanks)
+      return fmt::format("a paced run has {} ranks at most", kMostPacedRanks);
+    if (paced()) return std::nullopt;
     if (inputs_.topology.nodes_for(gpus) > 1) return "this machine is one node";
     if (request_.backend == Backend::Gloo)
       return too_many_ranks(request_.machine, gpus, scenario().measure.threads_per_rank);
@@ -122,7 +131,11 @@ class Measurer {
     plan.steps = scenario().measure.steps;
     plan.threads_per_rank = scenario().measure.threads_per_rank;
     plan.backend = request_.backend;
-    plan.timeouts = timeouts_for(scenario().measure.timeout_s, row.expected_step_s,
+    if (paced()) {
+      plan.dilate = request_.dilate;
+      plan.kernel_factor = points_.calibration().factor;
+    }
+    plan.timeouts = timeouts_for(scenario().measure.timeout_s, row.expected_step_s * std::max(1.0, request_.dilate),
                                  static_cast<double>(parameter_bytes(inputs_.model)));
     plan.scenario_file = scenario().file;
     plan.scenario = scenario_yaml(inputs_.read);
@@ -141,12 +154,17 @@ class Measurer {
     options.words = request_.runner.words;
     options.stop = request_.stop;
     const int cores_each = plan.threads_per_rank * (plan.world_size / plan.processes());
-    if (request_.backend == Backend::Gloo)
+    if (request_.backend == Backend::Gloo && !paced())
       options.cores = cores_for(plan.processes(), cores_each, request_.machine.allowed);
     StepWatch watch(plan, request_.each_step);
-    options.on_record = [&watch](int rank, const Record& record) { watch.hear(rank, record); };
+    options.on_record = [&](int rank, const Record& record) {
+      watch.hear(rank, paced() ? in_scenario_time(record, plan.dilate) : record);
+    };
     const CpuCounters before = cpu_counters();
     LaunchOutcome outcome = request_.launch(plan, options);
+    if (paced())
+      for (RankLog& rank : outcome.ranks)
+        for (Record& record : rank.records) record = in_scenario_time(std::move(record), plan.dilate);
     add_load(row, plan, before, cpu_counters(), outcome);
     spent_s_ += outcome.wall_s;
     ++done_;
@@ -169,7 +187,7 @@ class Measurer {
     row.load.after.throttled += after.throttled - before.throttled;
     row.load.wall_s += outcome.wall_s;
     for (const RankLog& rank : outcome.ranks) row.load.own_cpu_s += rank.cpu_s;
-    row.load.threads = plan.world_size * plan.threads_per_rank;
+    if (!plan.paced()) row.load.threads = plan.world_size * plan.threads_per_rank;
   }
 
   void plain(Row& row, int repeat) {
@@ -205,7 +223,18 @@ class Measurer {
     run.scaling = scenario().global_batch ? "strong" : "weak";
     for (std::string& one : disturbances(request_.machine, row.load)) run.notes.push_back(std::move(one));
     points_.add_epochs(run);
+    if (paced()) against_prediction(row, run);
     return run;
+  }
+
+  // What ran here computes nothing and holds no activations: its memory says nothing. What it is a twin of stands
+  // beside it.
+  void against_prediction(const Row& row, Run& run) {
+    for (RankStats& rank : run.ranks) rank.memory_allocated_bytes = rank.memory_reserved_bytes = std::nullopt;
+    if (row.expected_step_s > 0)
+      run.notes.push_back(fmt::format("predicted {} with the scenario's links: paced {:+.1f} %",
+                                      format_time(row.expected_step_s),
+                                      100 * (run.step_time_s / row.expected_step_s - 1)));
   }
 
   Measurement finish() {
@@ -246,6 +275,14 @@ class Measurer {
             }
     for (std::size_t i = 0; i < request_.runner.devices.size() && request_.backend == Backend::Nccl; ++i)
       result.machine[fmt::format("gpu{}", i)] = request_.runner.devices[i];
+    if (paced()) {
+      result.fidelity = {{"compute", "paced"},
+                         {"host", "paced"},
+                         {"input", scenario().input.source == InputSource::Device ? "none" : "paced"},
+                         {"memory", "none"},
+                         {"network", communicates ? "measured" : "none"}};
+      return;
+    }
     result.fidelity = {{"compute", "measured"},
                        {"host", "measured"},
                        {"input", scenario().input.source == InputSource::Device ? "none" : "measured"},

@@ -56,9 +56,9 @@ class OpModule : public torch::nn::Cloneable<OpModule> {
   using Observer = std::function<void(std::size_t, const at::Tensor&)>;
 
   // Runs all ops but the loss. Input: [batch, sample shape...]. Gives the loss's inputs.
-  std::vector<at::Tensor> outputs(const at::Tensor& input, const Observer& observer = {});
+  virtual std::vector<at::Tensor> outputs(const at::Tensor& input, const Observer& observer = {});
   // Mean over the batch of the model's loss; labels: int64 [batch x target_elements].
-  at::Tensor loss(const std::vector<at::Tensor>& outputs, const at::Tensor& labels);
+  virtual at::Tensor loss(const std::vector<at::Tensor>& outputs, const at::Tensor& labels);
 
   const Model& model() const { return *model_; }
   // In the order of the Model, tensors of this module.

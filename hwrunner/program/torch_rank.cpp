@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "hwrunner/modules/module_facts.h"
+#include "hwrunner/paced/pace.h"
 #include "hwrunner/trainers/trainer.h"
 #include "scenarios/load_model.h"
 #include "scenarios/reader.h"
+#include "simulator/answers/inputs.h"
 
 namespace lockstep {
 namespace {
@@ -27,6 +30,7 @@ T value_or_throw(Expected<T> value) {
 void check(const RunPlan& plan, const Scenario& scenario) {
   const auto refuse = [](std::string message) { throw TrainerFailure{"refused", std::move(message), {}}; };
   if (plan.backend == Backend::Nccl) refuse("the hardware runner does not run on GPUs yet");
+  if (plan.paced()) return;  // Pace::make knows what it does not have
   if (scenario.precision != Precision::Fp32)
     refuse(fmt::format("the hardware runner on CPUs trains with `precision: fp32` only, not {}",
                        name_of(scenario.precision)));
@@ -69,6 +73,7 @@ TrainerOptions options_of(const RunPlan& plan, const RankPlace& place, const Sce
   options.threads = plan.threads_per_rank;
   options.instrument = plan.instrumented && plan.strategy == Strategy::Ddp;
   options.group = group_of(plan, place, scenario);
+  if (plan.paced()) options.group.gloo_threads = 1;  // one collective at a time, as on NCCL's stream
   return options;
 }
 
@@ -96,12 +101,21 @@ class TorchRank : public RankTrainer {
 
   std::string implementation() const override {
     if (plan_.strategy == Strategy::Dp) return "cpu stand-in";
-    return plan_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
+    const std::string name = plan_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
+    return plan_.paced() ? name + ", paced" : name;
   }
   std::map<std::string, std::string> software() const override { return {{"torch", libtorch_version()}}; }
   std::string network_interface() const override { return options_.group.world > 1 ? options_.group.interface : ""; }
 
-  void build() override { model_ = std::make_shared<const Model>(value_or_throw(load_model(scenario_))); }
+  void build() override {
+    if (!plan_.paced()) {
+      model_ = std::make_shared<const Model>(value_or_throw(load_model(scenario_)));
+      return;
+    }
+    inputs_ = std::make_unique<Inputs>(value_or_throw(load_inputs({plan_.scenario, plan_.scenario_file, {}})));
+    model_ = std::make_shared<const Model>(inputs_->model);
+    options_.pace = value_or_throw(Pace::make(pace_request()));
+  }
 
   // Building the module and joining are one in make_trainer; what can be asked before is asked here, so that the
   // message names the cause.
@@ -119,6 +133,7 @@ class TorchRank : public RankTrainer {
     const MeasuredStep s = value_or_throw(trainer_->step());
     TrainedStep done;
     done.end_s = s.start_s + s.total_s;
+    if (steps_++ >= plan_.warm_up) late_s_ = std::max(late_s_, s.late_s);
     if (!plan_.instrumented) return done;
     done.parts = parts_of(s, plan_.strategy);
     if (plan_.strategy != Strategy::Ddp) return done;
@@ -130,14 +145,36 @@ class TorchRank : public RankTrainer {
     return done;
   }
 
-  std::map<std::string, std::string> logging() const override { return trainer_->ddp_log(); }
+  std::map<std::string, std::string> logging() const override {
+    auto log = trainer_->ddp_log();
+    if (plan_.paced()) log[kPacedLate] = fmt::format("{}", late_s_);
+    return log;
+  }
 
  private:
+  PaceRequest pace_request() const {
+    PaceRequest request;
+    request.point.scenario = &inputs_->scenario();
+    request.point.model = &inputs_->model;
+    request.point.topology = &inputs_->topology;
+    request.point.strategy = plan_.strategy;
+    request.point.gpus = plan_.world_size;
+    request.point.per_gpu_batch = plan_.per_gpu_batch;
+    request.point.micro_steps = plan_.micro_steps;
+    request.point.kernel_factor = plan_.kernel_factor;
+    request.rank = options_.group.rank;
+    request.dilate = plan_.dilate;
+    return request;
+  }
+
   RunPlan plan_;
   Scenario scenario_;
   TrainerOptions options_;
+  std::unique_ptr<Inputs> inputs_;  // paced
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Trainer> trainer_;
+  int steps_ = 0;
+  double late_s_ = 0;
 };
 
 }  // namespace

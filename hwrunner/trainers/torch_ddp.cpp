@@ -30,7 +30,7 @@ class CastingHook : public c10d::CommHookInterface {
 
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
     std::size_t entry = 0;
-    if (log_) entry = log_->launched(entry_of(bucket));
+    if (log_) entry = log_->started(entry_of(bucket));
     at::Tensor& gradients = bucket.getBufferRef();
     at::Tensor sent = gradients;
     if (kind_ == CommHook::Fp16) sent = gradients.to(at::kHalf);
@@ -38,6 +38,7 @@ class CastingHook : public c10d::CommHookInterface {
     sent.div_(group_->getSize());
     std::vector<at::Tensor> list{sent};
     const auto future = group_->allreduce(list)->getFuture();
+    if (log_) log_->launched(entry);
     const bool cast = kind_ == CommHook::Fp16 || kind_ == CommHook::Bf16;
     return future->then(
         [log = log_, entry, gradients, cast](c10::ivalue::Future& done) -> c10::IValue {
@@ -58,7 +59,6 @@ class CastingHook : public c10d::CommHookInterface {
     BucketLog::Entry entry;
     entry.times.index = static_cast<int>(bucket.getIndex());
     entry.times.bytes = static_cast<std::int64_t>(bucket.getBuffer().nbytes());
-    entry.times.launch_s = monotonic_s();
     for (const at::Tensor& p : bucket.getParameters()) entry.parameters.push_back(index_.at(p.unsafeGetTensorImpl()));
     return entry;
   }
@@ -92,10 +92,16 @@ void BucketLog::clear() {
   entries_.clear();
 }
 
-std::size_t BucketLog::launched(Entry entry) {
+std::size_t BucketLog::started(Entry entry) {
   const std::lock_guard lock(mutex_);
   entries_.push_back(std::move(entry));
   return entries_.size() - 1;
+}
+
+void BucketLog::launched(std::size_t entry) {
+  const double now = monotonic_s();
+  const std::lock_guard lock(mutex_);
+  entries_[entry].times.launch_s = now;
 }
 
 void BucketLog::ended(std::size_t entry) {
@@ -113,7 +119,7 @@ Ddp::Ddp(OpModule& module, const TrainerOptions& options)
     : module_(module), options_(options.ddp), instrument_(options.instrument) {
   for (const at::Tensor& p : module.parameters_in_order())
     if (p.requires_grad()) parameters_.push_back(p);
-  group_ = make_gloo_group(options.group);
+  group_ = make_gloo_group(options.group, options.pace);
   c10d::verify_params_across_processes(group_, parameters_, std::nullopt);
   send_rank_0_state();
   make_reducer(options);

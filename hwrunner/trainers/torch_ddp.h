@@ -26,7 +26,8 @@ class BucketLog {
     std::vector<std::size_t> parameters;
   };
   void clear();
-  std::size_t launched(Entry entry);
+  std::size_t started(Entry entry);
+  void launched(std::size_t entry);
   void ended(std::size_t entry);
   std::vector<Entry> entries() const;
 

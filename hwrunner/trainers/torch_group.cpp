@@ -6,6 +6,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "hwrunner/paced/pace.h"
+
 namespace lockstep {
 namespace {
 
@@ -31,9 +33,27 @@ std::string interface_of(const GroupOptions& options) {
   return variable;
 }
 
+class PacedGloo : public c10d::ProcessGroupGloo {
+ public:
+  PacedGloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world, c10::intrusive_ptr<Options> options,
+            std::shared_ptr<Pace> pace)
+      : ProcessGroupGloo(store, rank, world, std::move(options)), pace_(std::move(pace)) {}
+
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override {
+    const int bucket = pace_->launch();
+    auto work = ProcessGroupGloo::allreduce(tensors, options);
+    work->getFuture()->addCallback([pace = pace_, bucket](c10::ivalue::Future&) { pace->ended(bucket); });
+    return work;
+  }
+
+ private:
+  std::shared_ptr<Pace> pace_;
+};
+
 }  // namespace
 
-c10::intrusive_ptr<c10d::ProcessGroup> make_gloo_group(const GroupOptions& options) {
+c10::intrusive_ptr<c10d::ProcessGroup> make_gloo_group(const GroupOptions& options, const std::shared_ptr<Pace>& pace) {
   const auto store = make_store(options);
   const auto timeout = milliseconds(options.timeout_s);
   auto gloo = c10d::ProcessGroupGloo::Options::create(timeout);
@@ -41,7 +61,11 @@ c10::intrusive_ptr<c10d::ProcessGroup> make_gloo_group(const GroupOptions& optio
   gloo->devices.push_back(interface.empty() ? c10d::ProcessGroupGloo::createDefaultDevice()
                                             : c10d::ProcessGroupGloo::createDeviceForInterface(interface));
   gloo->threads = options.gloo_threads;
-  const auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, options.rank, options.world, gloo);
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> backend;
+  if (pace)
+    backend = c10::make_intrusive<PacedGloo>(store, options.rank, options.world, gloo, pace);
+  else
+    backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, options.rank, options.world, gloo);
   const auto group = c10::make_intrusive<c10d::ProcessGroup>(store, options.rank, options.world);
   group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, backend);

@@ -9,6 +9,8 @@ namespace lockstep {
 
 // Meets the other ranks at the store and waits until all are there (monitoredBarrier, which names those that are not).
 // Throws what c10d and Gloo throw.
-c10::intrusive_ptr<c10d::ProcessGroup> make_gloo_group(const GroupOptions& options);
+// `pace`: each all-reduce starts when it says and tells it its end.
+c10::intrusive_ptr<c10d::ProcessGroup> make_gloo_group(const GroupOptions& options,
+                                                       const std::shared_ptr<Pace>& pace = nullptr);
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 
 #include "hwrunner/modules/torch_error.h"
 #include "hwrunner/modules/torch_module.h"
+#include "hwrunner/paced/torch_paced.h"
 #include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/torch_ddp.h"
 #include "hwrunner/trainers/torch_dp.h"
@@ -19,19 +20,23 @@ namespace {
 class TorchTrainer : public Trainer {
  public:
   TorchTrainer(std::shared_ptr<const Model> model, std::vector<OpPlan> plans, const TrainerOptions& options)
-      : options_(options),
-        module_(std::make_shared<OpModule>(model, std::make_shared<const std::vector<OpPlan>>(std::move(plans)))) {
+      : options_(options), pace_(options.pace.get()), module_(module_of(model, std::move(plans), options)) {
     at::set_num_threads(options.threads);
-    module_->initialise(options.seed);
+    if (!pace_) module_->initialise(options.seed);
     module_->train(!options.evaluation_mode);
     at::manual_seed(options.seed + static_cast<std::uint64_t>(options.group.rank));  // of dropouts
     const std::int64_t world = options.strategy == Strategy::Ddp ? options.group.world : 1;
     const std::int64_t samples = options.batch * (options.strategy == Strategy::Dp ? options.replicas : 1);
     for (int m = 0; m < options.micro_steps; ++m) {
+      if (pace_) {
+        batches_.emplace_back();
+        continue;
+      }
       const std::int64_t first = (m * world + options.group.rank) * samples;
       batches_.push_back(synthetic_batch(*model, options.seed, first, samples));
     }
-    optimizer_.emplace(options, module_->parameters_in_order());
+    if (pace_) options_.optimizer = OptimizerKind::None;  // it waits, and changes nothing
+    optimizer_.emplace(options_, module_->parameters_in_order());
     if (options.strategy == Strategy::Ddp) ddp_ = std::make_unique<Ddp>(*module_, options);
     if (options.strategy == Strategy::Dp) dp_.emplace(module_, options.replicas, options.threads);
   }
@@ -60,18 +65,29 @@ class TorchTrainer : public Trainer {
   }
 
  private:
+  static std::shared_ptr<OpModule> module_of(std::shared_ptr<const Model> model, std::vector<OpPlan> plans,
+                                             const TrainerOptions& options) {
+    if (options.pace) return std::make_shared<PacedModule>(std::move(model), options.pace);
+    return std::make_shared<OpModule>(std::move(model), std::make_shared<const std::vector<OpPlan>>(std::move(plans)));
+  }
+
   MeasuredStep measured_step() {
     MeasuredStep step;
     Laps laps;
     step.start_s = laps.last();
+    if (pace_) pace_->start_step();
     optimizer_->clear_gradients();
     laps.add_to(step.prepare_s);
     at::Tensor loss;
     for (int m = 0; m < options_.micro_steps; ++m) {
       const bool sync = !options_.no_sync || m + 1 == options_.micro_steps;
-      loss = micro_step(batches_[static_cast<std::size_t>(m)], sync, laps, step);
+      loss = micro_step(m, sync, laps, step);
     }
     optimizer_->step();
+    if (pace_) {
+      step.late_s = pace_->late_s();
+      pace_->end_step();
+    }
     laps.add_to(step.optimizer_s);
     step.total_s = laps.last() - step.start_s;
     step.loss = loss.item<double>() * options_.micro_steps;
@@ -82,14 +98,17 @@ class TorchTrainer : public Trainer {
     return step;
   }
 
-  at::Tensor micro_step(const Batch& batch, bool sync, Laps& laps, MeasuredStep& step) {
+  at::Tensor micro_step(int m, bool sync, Laps& laps, MeasuredStep& step) {
+    const Batch& batch = batches_[static_cast<std::size_t>(m)];
     if (dp_) return dp_->micro_step(batch, options_.micro_steps, laps, step);
+    if (pace_) pace_->before_meeting(m);
     if (ddp_) {
       ddp_->before_forward(sync);
       laps.add_to(step.prepare_s);
       ddp_->broadcast_buffers();
       laps.add_to(step.buffer_broadcast_s);
     }
+    if (pace_) pace_->met();
     const std::vector<at::Tensor> outputs = module_->outputs(batch.input);
     if (ddp_) ddp_->before_backward(outputs, sync);
     at::Tensor loss = module_->loss(outputs, batch.labels);
@@ -98,17 +117,22 @@ class TorchTrainer : public Trainer {
     // Callbacks run in the order in which they were queued: this one before the Reducer's wait for its reductions.
     double end_of_compute = 0;
     loss.register_hook([&](const at::Tensor& gradient) {
-      torch::autograd::Engine::get_default_engine().queue_callback([&] { end_of_compute = monotonic_s(); });
+      torch::autograd::Engine::get_default_engine().queue_callback([&] {
+        if (pace_) pace_->backward_done();
+        end_of_compute = monotonic_s();
+      });
       if (ddp_) ddp_->queue_end_of_backward();
       return gradient;
     });
     loss.backward();
+    if (pace_) pace_->reduced();
     laps.add_to(step.backward_s, end_of_compute);
     laps.add_to(step.exposed_communication_s);
     return loss.detach();
   }
 
   TrainerOptions options_;
+  Pace* pace_;  // nullptr: everything is real
   std::shared_ptr<OpModule> module_;
   std::vector<Batch> batches_;
   std::optional<TorchOptimizer> optimizer_;
@@ -119,7 +143,8 @@ class TorchTrainer : public Trainer {
 }  // namespace
 
 Expected<std::unique_ptr<Trainer>> make_trainer(std::shared_ptr<const Model> model, const TrainerOptions& options) {
-  Expected<std::vector<OpPlan>> plans = plan_ops(*model);
+  Expected<std::vector<OpPlan>> plans = std::vector<OpPlan>{};
+  if (!options.pace) plans = plan_ops(*model);
   if (!plans) return tl::make_unexpected(plans.error());
   return guarded("the trainer could not start", [&]() -> Expected<std::unique_ptr<Trainer>> {
     return std::make_unique<TorchTrainer>(std::move(model), std::move(*plans), options);

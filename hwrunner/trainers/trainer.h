@@ -19,6 +19,8 @@
 
 namespace lockstep {
 
+class Pace;  // hwrunner/paced/pace.h
+
 struct GroupOptions {
   int rank = 0, world = 1;
   std::string master = "127.0.0.1";  // where rank 0's store (or serve_store's) listens
@@ -45,6 +47,8 @@ struct TrainerOptions {
   int threads = 1;               // of this rank's operators, or of each replica's
   bool instrument = false;       // records each bucket, by a hook (which divides by one kernel more)
   bool evaluation_mode = false;  // batch norms use their statistics, dropouts do nothing: for comparisons
+  // Set: nothing is computed, ops and optimizer wait for it (Single and Ddp). Of this rank alone.
+  std::shared_ptr<Pace> pace;
   GroupOptions group;
 };
 
@@ -65,6 +69,7 @@ struct MeasuredStep {
   double exposed_communication_s = 0;  // from the end of the backward pass until the last gradient is back
   double optimizer_s = 0;
   double loss = 0;                      // of the last micro-step
+  double late_s = 0;                    // paced: how much too late the CPU came to a wait, at most
   std::vector<MeasuredBucket> buckets;  // instrumented, of the micro-step that synchronises
 };
 

@@ -48,16 +48,6 @@ double step_without_loader_s(PointInputs inputs, double kernel_factor, double ho
   return estimate(build_step_graph(request), StopRule{}).step_times_s().back();
 }
 
-JitterSource jitter_of(const Scenario& scenario) {
-  JitterSource jitter;
-  jitter.seed = scenario.seed;
-  if (!scenario.noise.jitter) return jitter;
-  // sigma of the scenario is the relative standard deviation; the lognormal's own follows from it.
-  jitter.sigma = std::sqrt(std::log1p(scenario.noise.jitter->sigma * scenario.noise.jitter->sigma));
-  jitter.per_rank = scenario.noise.jitter->per == JitterPer::Rank;
-  return jitter;
-}
-
 StopRule stop_rule(const Scenario& scenario) {
   StopRule rule;
   if (scenario.noise.jitter) rule.fixed_steady = scenario.noise.runs + kSettlingSteps;

@@ -68,10 +68,19 @@ std::optional<Error> under_a_launcher() {
                          "start it once, without a launcher");
 }
 
+// Ranks of a paced run wait for each other for real: an expected wait on top would be a second one.
+void real_waits(ScenarioText& text, MeasureRequest& request) {
+  const auto read = read_scenario_with_origins(text.text, text.file, text.sets);
+  if (!read || read->scenario.noise.jitter || read->scenario.noise.none) return;
+  text.sets.emplace_back("noise=none");
+  request.notes.emplace_back("noise is none: ranks wait for each other for real, nothing is added for it");
+}
+
 tl::expected<void, Errors> load(const MeasureArguments& arguments, Output& output, Job& job) {
   auto text = read_scenario_text(arguments.file, arguments.common.sets, output);
   if (!text) return tl::unexpected(std::move(text.error()));
   job.request.machine = this_machine();
+  if (arguments.paced) real_waits(*text, job.request);
   if (arguments.here) {
     auto here = resolve_here(*text, job.request.machine);
     if (!here) return tl::unexpected(std::move(here.error()));
@@ -79,13 +88,31 @@ tl::expected<void, Errors> load(const MeasureArguments& arguments, Output& outpu
     job.request.held_back = std::move(here->held_back);
     job.request.notes = std::move(here->notes);
   }
-  auto inputs = load_inputs(*text, Accept::Measured);
+  auto inputs = arguments.paced ? load_inputs(*text) : load_inputs(*text, Accept::Measured);
   if (!inputs) return tl::unexpected(std::move(inputs.error()));
   job.inputs = *std::move(inputs);
   return {};
 }
 
+std::optional<Error> wrong_together(const MeasureArguments& arguments) {
+  const auto no = [](const char* option, const char* why, const char* hint) {
+    return on_command_line(ErrorKind::Conflict, option, why, hint);
+  };
+  if (!arguments.paced) return std::nullopt;
+  if (arguments.here) return no("--here", "a paced run has the scenario's machine", "leave --here or --paced out");
+  if (arguments.backend == "nccl") return no("--backend", "a paced run needs no GPU and has none", "--backend gloo");
+  return std::nullopt;
+}
+
 tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job& job) {
+  if (arguments.paced) {
+    job.request.backend = Backend::Gloo;
+    job.request.dilate = arguments.dilate;
+    auto probe = probe_runner(job.request.backend);
+    if (!probe) return tl::unexpected(std::move(probe.error()));
+    job.request.runner = *std::move(probe);
+    return {};
+  }
   const bool on_cores = job.inputs.topology.node.gpu.vendor == "cpu";
   const bool nccl = arguments.backend.empty() ? !on_cores : arguments.backend == "nccl";
   job.request.backend = nccl ? Backend::Nccl : Backend::Gloo;
@@ -153,6 +180,7 @@ bool nothing_measured(const Result& result) {
 int run_measure(const MeasureArguments& arguments, Output& output) {
   const Form form = arguments.common.form;
   if (auto wrong = under_a_launcher()) return report_errors({*wrong}, form, output);
+  if (auto wrong = wrong_together(arguments)) return report_errors({*wrong}, form, output);
   Job job;
   if (auto done = load(arguments, output, job); !done) return report_errors(done.error(), form, output);
   if (auto done = choose_runner(arguments, job); !done) return report_errors(done.error(), form, output);

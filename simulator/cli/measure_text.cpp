@@ -58,7 +58,8 @@ std::string measurement_text(const Result& result, const Inputs& inputs, const O
   std::string text;
   if (!table_only) {
     if (!inputs.scenario().question.empty()) text += wrapped(inputs.scenario().question, kColumns, 0) + '\n';
-    text += wrapped("Measured: " + prediction_title(inputs), kColumns, 0) + '\n';
+    const bool paced = result.fidelity.contains("compute") && result.fidelity.at("compute") == "paced";
+    text += wrapped((paced ? "Paced: " : "Measured: ") + prediction_title(inputs), kColumns, 0) + '\n';
     text += wrapped(machine_line(result), kColumns, 0) + "\n\n";
   }
   const TextTable table = prediction_table(result, inputs.topology.node.gpu.vendor == "cpu");

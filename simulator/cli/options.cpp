@@ -118,6 +118,14 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("NAME")
       ->check(CLI::IsMember({"gloo", "nccl"}));
   measure.add_flag("--here", raw.measure.here, "On this machine's cores, whatever the scenario's machine is");
+  CLI::Option* paced = measure.add_flag(
+      "--paced", raw.measure.paced, "DDP and network are real, computing waits for its modelled time: needs no GPU");
+  measure
+      .add_option("--dilate", raw.measure.dilate,
+                  "With --paced: everything modelled takes K times as long, so that the CPU keeps up")
+      ->type_name("K")
+      ->check(CLI::Range(1.0, 1e6))
+      ->needs(paced);
 
   CLI::App& sweep = add_command(app, "sweep", raw);
   sweep.add_option("FILE", raw.sweep.file,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace lockstep {
 
@@ -22,33 +21,6 @@ std::vector<double> StepRecord::step_times_s() const {
     before = step.end;
   }
   return times;
-}
-
-namespace {
-
-// SplitMix64's finaliser: a bijection that spreads every input bit over the output (Steele, Lea, Flood 2014).
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-// In (0, 1), never an end of it.
-double uniform(std::uint64_t bits) {
-  return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53;
-}
-
-}  // namespace
-
-double JitterSource::factor(int rank, int step) const {
-  if (sigma == 0) return 1;
-  const auto r = static_cast<std::uint64_t>(rank);
-  const auto s = per_rank ? 0U : static_cast<std::uint64_t>(step) + 1U;
-  const std::uint64_t key = mix(seed ^ mix(r * 0x100000001b3ULL + s));
-  const double radius = std::sqrt(-2 * std::log(uniform(mix(key ^ 1U))));
-  const double normal = radius * std::cos(2 * std::numbers::pi * uniform(mix(key ^ 2U)));  // Box-Muller
-  return std::exp(sigma * normal - sigma * sigma / 2);
 }
 
 bool finished(const StepRecord& record, const StopRule& rule) {

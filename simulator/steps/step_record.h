@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/steps/jitter.h"
 #include "simulator/steps/recurrence.h"
 #include "simulator/steps/step_graph.h"
 
@@ -42,15 +43,6 @@ struct StepRecord {
   int warm_up_steps = 0;
   bool converged = false;
   std::vector<double> step_times_s() const;  // differences of successive ends
-};
-
-// Jitter of one rank's kernels: 1 without noise. Lognormal with mean 1, counter-based: the same bits for (seed, rank,
-// step) in whatever order they are asked for.
-struct JitterSource {
-  double sigma = 0;       // of ln(factor)
-  bool per_rank = false;  // one factor for all steps
-  std::uint64_t seed = 1;
-  double factor(int rank, int step) const;
 };
 
 // When a run ends: without noise two successive steady steps that agree to 1e-9 (relative), at least `least` and at

@@ -184,5 +184,21 @@ TEST(Comparison, with_the_measured_single_gives_speedup_and_efficiency) {
   EXPECT_FALSE(alone.baseline);
 }
 
+TEST(Paced, records_in_the_time_of_the_scenario_are_divided_by_the_dilation) {
+  StepRecord step;
+  step.end_s = 50;
+  step.cpu_s = 2;
+  step.parts = {{"forward", 30}};
+  step.idle_from_s = 40;
+  const auto record = std::get<StepRecord>(in_scenario_time(step, 10));
+  EXPECT_EQ(record.end_s, 5);
+  EXPECT_EQ(record.cpu_s, 0.2);
+  EXPECT_EQ(record.parts.at("forward"), 3);
+  EXPECT_EQ(record.idle_from_s, 4);
+  EXPECT_FALSE(record.idle_to_s);
+  EXPECT_EQ(std::get<StartRecord>(in_scenario_time(StartRecord{20}, 10)).at_s, 2);
+  EXPECT_EQ(std::get<BucketRecord>(in_scenario_time(BucketRecord{0, 0, 8, 10, 20, 30}, 10)).end_s, 3);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "hwrunner/rank/rank.h"
 #include "simulator/result/json.h"
 #include "tests/hwrunner/fake.h"
 #include "tests/simulator/cli/in_process.h"
@@ -320,6 +321,61 @@ TEST_F(MeasureProgram, killed_takes_its_ranks_with_it) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+// A cluster of GPUs that no test machine has.
+const char* eight_nodes() {
+  return "model: {mlp: {inputs: 16, hidden: [8], outputs: 4}}\nbatch: {per_gpu: 4}\n"
+         "topology: {node: hgx-a100-4gpu-40gb, gpus_per_node: 1, fabric: eth-10g}\ngpus: [4, 20]\nstrategy: ddp\n"
+         "measure: {steps: 3, warm_up: 2, repeats: 1, timeout: 2s}\n";
+}
+
+TEST_F(Measure, paced_has_the_machine_of_the_scenario_and_its_time) {
+  const double before_s = rank_clock_s();
+  const json result = document(measured({"--paced", "--dilate", "100", "--json"}, "", eight_nodes()));
+  const double wall_s = rank_clock_s() - before_s;
+  EXPECT_EQ(result["fidelity"]["compute"], "paced");
+  EXPECT_EQ(result["fidelity"]["host"], "paced");
+  EXPECT_EQ(result["fidelity"]["network"], "measured");
+  EXPECT_EQ(result["scenario"]["noise"], "none");
+  ASSERT_EQ(result["runs"].size(), 3U);
+  const json& ddp = result["runs"][1];
+  EXPECT_EQ(ddp["gpus"], 4);
+  EXPECT_FALSE(ddp["ranks"][0].contains("memory_reserved_bytes"));
+  double steps_s = 0;
+  for (const json& step : ddp["samples"][0]["step_times_s"]) steps_s += step.get<double>();
+  EXPECT_GT(steps_s, 0);
+  EXPECT_LE(100 * steps_s, wall_s);  // a hundredth of what they took
+  EXPECT_THAT(ddp["notes"].get<std::vector<std::string>>(), Contains(HasSubstr("predicted")));
+  EXPECT_THAT(result["runs"][2]["not_run"], HasSubstr("16 ranks at most"));
+}
+
+TEST_F(Measure, paced_keeps_the_jitter_of_the_scenario) {
+  const json result = document(
+      measured({"--paced", "--json", "--set", "noise={jitter: {sigma: 0.1}}", "--set", "gpus=2"}, "", eight_nodes()));
+  EXPECT_EQ(result["scenario"]["noise"]["jitter"]["sigma"], 0.1);
+}
+
+TEST_F(Measure, paced_says_so_in_words) {
+  const Outcome outcome = measured({"--paced", "--set", "gpus=2"}, "", eight_nodes());
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Paced: mlp"));
+  EXPECT_THAT(outcome.out, HasSubstr("noise is none"));
+}
+
+TEST_F(Measure, paced_refuses_what_makes_no_sense_with_it) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--paced", "--here"}, "--here"},
+      {{"--paced", "--backend", "nccl"}, "--backend"},
+      {{"--dilate", "10"}, "--paced"},
+      {{"--paced", "--dilate", "0.5"}, "--dilate"},
+      {{"--paced", "--dilate", "many"}, "--dilate"}};
+  for (const auto& [words, named] : cases) {
+    const Outcome outcome = measured(words, "", eight_nodes());
+    EXPECT_EQ(outcome.code, 1) << named;
+    EXPECT_THAT(outcome.err, HasSubstr(named));
+  }
+  EXPECT_TRUE(pids_.all().empty());
 }
 
 }  // namespace

@@ -40,6 +40,17 @@ TEST(Plan, is_read_back_as_it_was_written) {
   EXPECT_EQ(*read, odd_plan());
 }
 
+TEST(Plan, of_a_paced_run_keeps_its_dilation) {
+  RunPlan plan = odd_plan();
+  plan.dilate = 12.5;
+  plan.kernel_factor = 0.9;
+  const auto read = plan_from_json(plan_to_json(plan));
+  ASSERT_TRUE(read) << to_text(read.error().front());
+  EXPECT_EQ(*read, plan);
+  EXPECT_TRUE(read->paced());
+  EXPECT_FALSE(odd_plan().paced());
+}
+
 TEST(Plan, that_is_wrong_is_refused_with_the_key) {
   const std::string text = plan_to_json(odd_plan());
   const std::vector<std::tuple<std::string, ErrorKind, std::string>> cases = {

@@ -195,6 +195,37 @@ TEST_F(Runner, stands_in_for_data_parallel_with_replicas_in_one_process) {
     EXPECT_EQ(parts.count(part), 1U) << part;
 }
 
+// Two machines of one GPU each: nothing here but their times.
+RunPlan paced_plan(const std::string& ddp = "bucket_cap: 2KiB") {
+  RunPlan plan = plan_of(Strategy::Ddp, 2);
+  plan.dilate = 2;
+  plan.scenario =
+      "model: {mlp: {inputs: 40, hidden: [64], outputs: 10}}\nbatch: {per_gpu: 4}\n"
+      "topology: {node: hgx-a100-4gpu-40gb, gpus_per_node: 1, fabric: eth-10g}\ngpus: 2\nstrategy: ddp\n"
+      "precision: amp-fp16\nnoise: none\nddp: {" +
+      ddp + "}\n";
+  return plan;
+}
+
+TEST_F(Runner, paced_has_the_real_reducer_and_the_predicted_buckets) {
+  const LaunchOutcome outcome = launched(paced_plan());
+  ASSERT_FALSE(outcome.failure) << outcome.failure->sentence;
+  ASSERT_EQ(outcome.ranks.size(), 2U);
+  for (const RankLog& log : outcome.ranks) {
+    EXPECT_EQ(records_of<HelloRecord>(log).at(0).implementation, "c10d Reducer, paced");
+    EXPECT_EQ(bucket_bytes(log, 3), (std::vector<std::int64_t>{2600, 10496}));
+    EXPECT_EQ(records_of<FactsRecord>(log).at(0).logging.count(kPacedLate), 1U);
+    expect_parts_that_fit(log);
+  }
+}
+
+TEST_F(Runner, paced_refuses_what_has_no_real_counterpart) {
+  const LaunchOutcome outcome = launched(paced_plan("static_graph: true"));
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_TRUE(outcome.failure->refused);
+  EXPECT_THAT(outcome.failure->sentence, HasSubstr("a paced run does not have static graphs"));
+}
+
 TEST_F(Runner, on_two_ranks_tells_first_and_rebuilt_buckets_and_pytorchs_own_log) {
   const LaunchOutcome outcome = launched(plan_of(Strategy::Ddp, 2));
   ASSERT_FALSE(outcome.failure) << outcome.failure->sentence;
