@@ -171,7 +171,7 @@ TEST(APrice, gives_the_cost_of_an_epoch_and_of_the_run) {
   }
   const auto table = lockstep_in_process(
       {"predict", "-", "--quiet", "--set", "model.image=32", "--set", "price_per_gpu_hour=2.5"}, kScenario);
-  EXPECT_THAT(table.out, AllOf(HasSubstr("per GPU"), HasSubstr("cost")));
+  EXPECT_THAT(table.out, AllOf(HasSubstr("per s and GPU"), HasSubstr("cost")));
   EXPECT_EQ(
       lockstep_in_process({"predict", "-", "--set", "price_per_gpu_hour=0", "--set", "model.image=32"}, kScenario).code,
       1);
