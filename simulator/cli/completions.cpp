@@ -105,6 +105,8 @@ class Completer {
       for (const FieldInfo& field : scenario_fields().info().fields) {
         if (has_numbers(field)) offer(field.key, field.doc);
       }
+    else if (kind == "BACKEND")
+      offer_all({"gloo", "nccl"});
     else if (kind == "GOAL=VALUE")
       for (const Goal goal : {Goal::StepTime, Goal::Throughput, Goal::Efficiency}) {
         offer(std::string(name_of(goal)) + '=', "");

@@ -115,7 +115,7 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->required();
   measure
       .add_option("--backend", raw.measure.backend, "gloo (CPU) or nccl (GPUs); by the scenario's devices if not given")
-      ->type_name("NAME")
+      ->type_name("BACKEND")
       ->check(CLI::IsMember({"gloo", "nccl"}));
   measure.add_flag("--here", raw.measure.here, "On this machine's cores, whatever the scenario's machine is");
   CLI::Option* paced = measure.add_flag(

@@ -44,7 +44,8 @@ TEST(Completions, the_first_word_is_a_command) {
   EXPECT_THAT(texts({"sho"}), ElementsAre("show"));
   EXPECT_EQ(after({"sho"}).candidates.front().description, command_tree().find("show")->summary);
   EXPECT_THAT(texts({"--v"}), ElementsAre("--version"));
-  EXPECT_THAT(texts({"measure", ""}), IsEmpty());  // comes later
+  EXPECT_THAT(texts({"merge", ""}), IsEmpty());  // comes later
+  EXPECT_THAT(texts({"measure", "-", "--backend", ""}), ElementsAre("gloo", "nccl"));
 }
 
 TEST(Completions, every_option_of_every_help_is_offered) {
