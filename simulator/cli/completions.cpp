@@ -105,7 +105,7 @@ class Completer {
       for (const FieldInfo& field : scenario_fields().info().fields) {
         if (has_numbers(field)) offer(field.key, field.doc);
       }
-    else if (kind == "BACKEND")
+    else if (kind.rfind("BACKEND", 0) == 0)
       offer_all({"gloo", "nccl"});
     else if (kind == "GOAL=VALUE")
       for (const Goal goal : {Goal::StepTime, Goal::Throughput, Goal::Efficiency}) {

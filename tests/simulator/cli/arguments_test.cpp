@@ -271,7 +271,7 @@ TEST(Predict, bf16_without_hardware_for_it_is_told) {
         .out;
   };
   EXPECT_THAT(note("dgx1-v100"), HasSubstr("has no bf16 hardware"));
-  EXPECT_THAT(note("dgx1-v100"), HasSubstr("on its CUDA cores"));
+  EXPECT_THAT(note("dgx1-v100"), HasSubstr("its CUDA cores"));
   EXPECT_THAT(note("cpu-host"), HasSubstr("has no bf16 hardware"));
   EXPECT_THAT(note("cpu-host"), Not(HasSubstr("CUDA")));
   EXPECT_THAT(note("dgx-a100-80gb"), Not(HasSubstr("bf16 hardware")));

@@ -128,7 +128,7 @@ TEST(PredictionTable, where_steps_vary_a_column_says_how_much) {
   const std::string text = text_of(prediction_table(result_of({single, ddp}), false));
   EXPECT_THAT(text, HasSubstr("step    p5-p95  images"));
   EXPECT_THAT(text, HasSubstr("ddp          8   100  95.1-112"));
-  EXPECT_THAT(text, HasSubstr("single       1    90         -"));
+  EXPECT_THAT(text, HasSubstr("single       1  90.0         -"));
 }
 
 TEST(PredictionTable, cores_are_not_called_gpus) {
