@@ -353,7 +353,7 @@ TEST_F(Measure, paced_has_the_machine_of_the_scenario_and_its_time) {
 TEST_F(Measure, paced_keeps_the_jitter_of_the_scenario) {
   const json result = document(
       measured({"--paced", "--json", "--set", "noise={jitter: {sigma: 0.1}}", "--set", "gpus=2"}, "", eight_nodes()));
-  EXPECT_EQ(result["scenario"]["noise"]["jitter"]["sigma"], 0.1);
+  EXPECT_EQ(result["scenario"]["noise"]["jitter"]["sigma"], "10%");
 }
 
 TEST_F(Measure, paced_says_so_in_words) {
