@@ -22,7 +22,7 @@ struct ToJson {
     return {{"type", "bucket"},     {"step", r.step},         {"index", r.index}, {"bytes", r.bytes},
             {"ready_s", r.ready_s}, {"launch_s", r.launch_s}, {"end_s", r.end_s}};
   }
-  RunnerJson operator()(const StepRecord& r) const {
+  RunnerJson operator()(const RankStepRecord& r) const {
     RunnerJson json = {{"type", "step"}, {"step", r.step}, {"end_s", r.end_s}, {"cpu_s", r.cpu_s}};
     if (!r.parts.empty()) json["parts"] = r.parts;
     if (r.idle_from_s) json["idle_from_s"] = *r.idle_from_s;
@@ -63,8 +63,8 @@ BucketRecord bucket(JsonFields& in) {
   return r;
 }
 
-StepRecord step(JsonFields& in) {
-  StepRecord r;
+RankStepRecord step(JsonFields& in) {
+  RankStepRecord r;
   in.need("step", r.step);
   in.need("end_s", r.end_s);
   in.may("cpu_s", r.cpu_s);

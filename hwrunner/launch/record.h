@@ -42,7 +42,7 @@ struct BucketRecord {
   double ready_s = 0, launch_s = 0, end_s = 0;
 };
 // A step ended. Counted from 0, warm-up included.
-struct StepRecord {
+struct RankStepRecord {
   int step = 0;
   double end_s = 0;
   double cpu_s = 0;  // of the whole process during the step
@@ -72,8 +72,8 @@ struct ErrorRecord {
 };
 struct DoneRecord {};
 
-using Record = std::variant<HelloRecord, JoiningRecord, ReadyRecord, StartRecord, BucketRecord, StepRecord, FactsRecord,
-                            NoteRecord, ErrorRecord, DoneRecord>;
+using Record = std::variant<HelloRecord, JoiningRecord, ReadyRecord, StartRecord, BucketRecord, RankStepRecord,
+                            FactsRecord, NoteRecord, ErrorRecord, DoneRecord>;
 
 // One line, newline included.
 std::string record_to_line(const Record& record);

@@ -28,8 +28,8 @@ const T* first_record(const RankLog& rank) {
   return nullptr;
 }
 
-const StepRecord* step_record(const RankLog& rank, int step) {
-  for (const StepRecord* one : records_of<StepRecord>(rank))
+const RankStepRecord* step_record(const RankLog& rank, int step) {
+  for (const RankStepRecord* one : records_of<RankStepRecord>(rank))
     if (one->step == step) return one;
   return nullptr;
 }
@@ -110,7 +110,7 @@ class Collector {
 
   void samples() {
     for (std::size_t i = 0; i < launches_.plain.size(); ++i) {
-      StepTimes times = step_times_of(plan_, launches_.plain[i].ranks);
+      MeasuredTimes times = step_times_of(plan_, launches_.plain[i].ranks);
       if (run_.warm_up_step_times_s.empty()) run_.warm_up_step_times_s = std::move(times.warm_up_s);
       if (!times.steady_s.empty()) run_.samples.push_back({launches_.repeats[i], std::move(times.steady_s)});
     }
@@ -142,7 +142,7 @@ class Collector {
   std::optional<Shown> shown() const {
     if (!launches_.instrumented) return std::nullopt;
     const auto& logs = launches_.instrumented->ranks;
-    const StepTimes times = step_times_of(plan_, logs);
+    const MeasuredTimes times = step_times_of(plan_, logs);
     if (times.steady_s.empty()) return std::nullopt;
     Shown shown;
     shown.median_s = lower_median(times.steady_s);
@@ -173,7 +173,7 @@ class Collector {
                                      (step->median_s / run_.step_time_s - 1) * 100, format_time(step->median_s)));
   }
 
-  void breakdown(const StepRecord& record, const Shown& step, const std::vector<Collective>& collectives) {
+  void breakdown(const RankStepRecord& record, const Shown& step, const std::vector<Collective>& collectives) {
     auto& parts = run_.breakdown_s;
     const auto part = [&parts](Cause cause) -> double& { return parts[static_cast<std::size_t>(cause)]; };
     double sum = 0;
@@ -230,7 +230,7 @@ class Collector {
       if (facts != nullptr && facts->peak_memory_bytes > 0) stats.memory_allocated_bytes = facts->peak_memory_bytes;
       if (log.peak_memory_bytes > 0) stats.memory_reserved_bytes = log.peak_memory_bytes;
       run_.ranks.push_back(std::move(stats));
-      for (const StepRecord* step : records_of<StepRecord>(log))
+      for (const RankStepRecord* step : records_of<RankStepRecord>(log))
         if (step->step >= plan_.warm_up) cpu_s += step->cpu_s;
     }
     for (const double step : step_times_of(plan_, last->ranks).steady_s) wall_s += step;
@@ -242,7 +242,7 @@ class Collector {
   double own_step_s(const RankLog& log) const {
     std::vector<double> times;
     double before = 0;
-    for (const StepRecord* step : records_of<StepRecord>(log)) {
+    for (const RankStepRecord* step : records_of<RankStepRecord>(log)) {
       if (step->step >= std::max(plan_.warm_up, 1)) times.push_back(step->end_s - before);
       before = step->end_s;
     }
@@ -291,7 +291,7 @@ Record in_scenario_time(Record record, double dilate) {
   if (auto* start = std::get_if<StartRecord>(&record)) divide(start->at_s);
   if (auto* bucket = std::get_if<BucketRecord>(&record))
     for (double* one : {&bucket->ready_s, &bucket->launch_s, &bucket->end_s}) divide(*one);
-  if (auto* step = std::get_if<StepRecord>(&record)) {
+  if (auto* step = std::get_if<RankStepRecord>(&record)) {
     divide(step->end_s);
     divide(step->cpu_s);
     for (auto& [name, seconds] : step->parts) divide(seconds);
@@ -307,7 +307,7 @@ std::vector<double> step_ends_s(const std::vector<RankLog>& ranks) {
     const StartRecord* start = first_record<StartRecord>(ranks[i]);
     if (start == nullptr) return {};
     std::vector<double> mine = {start->at_s};
-    for (const StepRecord* step : records_of<StepRecord>(ranks[i]))
+    for (const RankStepRecord* step : records_of<RankStepRecord>(ranks[i]))
       if (static_cast<std::size_t>(step->step) + 1 == mine.size()) mine.push_back(step->end_s);
     if (i == 0) ends = mine;
     ends.resize(std::min(ends.size(), mine.size()));
@@ -316,9 +316,9 @@ std::vector<double> step_ends_s(const std::vector<RankLog>& ranks) {
   return ends;
 }
 
-StepTimes step_times_of(const RunPlan& plan, const std::vector<RankLog>& ranks) {
+MeasuredTimes step_times_of(const RunPlan& plan, const std::vector<RankLog>& ranks) {
   const std::vector<double> ends = step_ends_s(ranks);
-  StepTimes times;
+  MeasuredTimes times;
   for (std::size_t i = 1; i < ends.size(); ++i) {
     const bool warm_up = i <= static_cast<std::size_t>(plan.warm_up);
     (warm_up ? times.warm_up_s : times.steady_s).push_back(ends[i] - ends[i - 1]);

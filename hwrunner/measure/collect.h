@@ -18,10 +18,10 @@ Record in_scenario_time(Record record, double dilate);
 std::vector<double> step_ends_s(const std::vector<RankLog>& ranks);
 
 // Step times of one launch, warm-up and steady steps apart.
-struct StepTimes {
+struct MeasuredTimes {
   std::vector<double> warm_up_s, steady_s;
 };
-StepTimes step_times_of(const RunPlan& plan, const std::vector<RankLog>& ranks);
+MeasuredTimes step_times_of(const RunPlan& plan, const std::vector<RankLog>& ranks);
 
 // All launches of one row.
 struct Launches {

@@ -37,7 +37,7 @@ class StepWatch {
     if (!tell_ || plan_.instrumented) return;
     Log& log = logs_[static_cast<std::size_t>(rank)];
     if (const auto* start = std::get_if<StartRecord>(&record)) log.ends = {start->at_s};
-    if (const auto* step = std::get_if<StepRecord>(&record)) log.ends.push_back(step->end_s);
+    if (const auto* step = std::get_if<RankStepRecord>(&record)) log.ends.push_back(step->end_s);
     while (std::all_of(logs_.begin(), logs_.end(), [this](const Log& one) { return one.ends.size() > told_; })) {
       double latest = 0;
       for (const Log& one : logs_) latest = std::max(latest, one.ends[told_]);

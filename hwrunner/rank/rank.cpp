@@ -90,7 +90,7 @@ class RankLife {
   void tell_step(int step, const TrainedStep& done, double cpu_s) const {
     for (const TrainedStep::Bucket& one : done.buckets)
       tell(BucketRecord{step, one.index, one.bytes, one.ready_s, one.launch_s, one.end_s});
-    tell(StepRecord{step, done.end_s, cpu_s, done.parts, done.idle_from_s, done.idle_to_s});
+    tell(RankStepRecord{step, done.end_s, cpu_s, done.parts, done.idle_from_s, done.idle_to_s});
   }
 
   RunPlan plan_;

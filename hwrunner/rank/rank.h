@@ -18,7 +18,7 @@ namespace lockstep {
 // What a trainer says about one step that it ran. Seconds; the clock is CLOCK_MONOTONIC (rank_clock_s).
 struct TrainedStep {
   double end_s = 0;  // of the last thing that the device did
-  // Of the instrumented pass; see StepRecord and BucketRecord.
+  // Of the instrumented pass; see RankStepRecord and BucketRecord.
   std::map<std::string, double> parts;
   std::optional<double> idle_from_s, idle_to_s;
   struct Bucket {

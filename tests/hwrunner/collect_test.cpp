@@ -24,7 +24,7 @@ RankLog rank_log(double start, const std::vector<double>& ends) {
   hello.host = "node0";
   log.records = {hello, JoiningRecord{}, ReadyRecord{}, StartRecord{start}};
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    StepRecord step;
+    RankStepRecord step;
     step.step = static_cast<int>(i);
     step.end_s = ends[i];
     step.cpu_s = 0.05;
@@ -102,7 +102,7 @@ LaunchOutcome marked(int steps) {
                                                              {step, 0, 4096, start + 0.45, start + 0.45, start + 0.6}}};
     for (std::size_t rank = 0; rank < 2; ++rank) {
       for (const BucketRecord& one : buckets[rank]) ranks[rank].records.push_back(one);
-      StepRecord record;
+      RankStepRecord record;
       record.step = step;
       record.end_s = start + (rank == 0 ? 1 : 0.99);
       record.parts = {{"forward", 0.2}, {"backward", 0.5}, {"exposed_communication", 0.25}, {"optimizer", 0.05}};
@@ -185,12 +185,12 @@ TEST(Comparison, with_the_measured_single_gives_speedup_and_efficiency) {
 }
 
 TEST(Paced, records_in_the_time_of_the_scenario_are_divided_by_the_dilation) {
-  StepRecord step;
+  RankStepRecord step;
   step.end_s = 50;
   step.cpu_s = 2;
   step.parts = {{"forward", 30}};
   step.idle_from_s = 40;
-  const auto record = std::get<StepRecord>(in_scenario_time(step, 10));
+  const auto record = std::get<RankStepRecord>(in_scenario_time(step, 10));
   EXPECT_EQ(record.end_s, 5);
   EXPECT_EQ(record.cpu_s, 0.2);
   EXPECT_EQ(record.parts.at("forward"), 3);

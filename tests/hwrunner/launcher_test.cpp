@@ -54,7 +54,7 @@ TEST_F(Launches, every_rank_tells_every_step_in_order) {
   ASSERT_EQ(outcome.ranks.size(), 3U);
   EXPECT_EQ(pids_.all().size(), 3U);
   for (const RankLog& log : outcome.ranks) {
-    const auto steps = records_of<StepRecord>(log);
+    const auto steps = records_of<RankStepRecord>(log);
     ASSERT_EQ(steps.size(), 8U);
     for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i].step, static_cast<int>(i));
     EXPECT_TRUE(std::holds_alternative<HelloRecord>(log.records.front()));
@@ -88,7 +88,7 @@ TEST_F(Launches, a_killed_rank_is_named_with_signal_step_and_repeat) {
   EXPECT_THAT(outcome.failure->hint, HasSubstr("memory"));
   ASSERT_EQ(outcome.failure->consequences.size(), 1U);
   EXPECT_THAT(outcome.failure->consequences[0], StartsWith("rank 0 failed ([pair.cc"));
-  EXPECT_EQ(records_of<StepRecord>(outcome.ranks[1]).size(), 5U);  // what was done is kept
+  EXPECT_EQ(records_of<RankStepRecord>(outcome.ranks[1]).size(), 5U);  // what was done is kept
 }
 
 TEST_F(Launches, a_rank_that_throws_is_the_cause_and_not_those_that_lose_the_connection) {
@@ -164,12 +164,12 @@ TEST_F(Launches, a_launch_that_is_asked_to_stop_ends_all_ranks_and_keeps_what_ca
   options.environment.push_back("LOCKSTEP_FAKE_PIDS=" + pids_.folder());
   options.stop = &stop;
   options.on_record = [&stop](int, const Record& record) {
-    if (const auto* step = std::get_if<StepRecord>(&record); step != nullptr && step->step == 10) stop = 1;
+    if (const auto* step = std::get_if<RankStepRecord>(&record); step != nullptr && step->step == 10) stop = 1;
   };
   const LaunchOutcome outcome = launch(plan, options);
   EXPECT_TRUE(outcome.interrupted);
   EXPECT_FALSE(outcome.failure);
-  EXPECT_GE(records_of<StepRecord>(outcome.ranks[0]).size(), 10U);
+  EXPECT_GE(records_of<RankStepRecord>(outcome.ranks[0]).size(), 10U);
   EXPECT_THAT(pids_.running(), IsEmpty());
 }
 

@@ -80,7 +80,7 @@ TEST(Plan, timeouts_follow_the_step_and_never_reach_half_an_hour_by_themselves) 
 }
 
 TEST(Record, each_kind_is_read_back_as_it_was_written) {
-  StepRecord step{3, 12.5, 0.25, {{"forward", 0.1}}, 12.25, 12.5};
+  RankStepRecord step{3, 12.5, 0.25, {{"forward", 0.1}}, 12.25, 12.5};
   const std::vector<Record> all = {
       HelloRecord{1, 77, "node \"a\"", "c10d Reducer", {{"torch", "2.11.0"}}, 2, {0, 3}, "lo"},
       JoiningRecord{},

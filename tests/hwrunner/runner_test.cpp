@@ -112,7 +112,8 @@ class Runner : public ::testing::Test {
     options.on_record = [&pid, signal](int rank, const Record& record) {
       if (rank != 1) return;
       if (const auto* hello = std::get_if<HelloRecord>(&record)) pid = static_cast<pid_t>(hello->pid);
-      if (const auto* step = std::get_if<StepRecord>(&record); step != nullptr && step->step == 2) ::kill(pid, signal);
+      if (const auto* step = std::get_if<RankStepRecord>(&record); step != nullptr && step->step == 2)
+        ::kill(pid, signal);
     };
     return launched(plan, options);
   }
@@ -157,7 +158,7 @@ std::vector<std::int64_t> bucket_bytes(const RankLog& log, int step) {
 // The parts of each step fit into the time since the one before.
 void expect_parts_that_fit(const RankLog& log) {
   double before = records_of<StartRecord>(log).at(0).at_s;
-  for (const StepRecord& step : records_of<StepRecord>(log)) {
+  for (const RankStepRecord& step : records_of<RankStepRecord>(log)) {
     double sum = 0;
     for (const auto& [name, seconds] : step.parts) sum += seconds;
     EXPECT_GT(sum, 0);
@@ -175,9 +176,9 @@ TEST_F(Runner, alone_tells_each_step_and_its_parts) {
   const RankLog& log = outcome.ranks.at(0);
   EXPECT_EQ(records_of<HelloRecord>(log).at(0).implementation, "LibTorch module");
   EXPECT_EQ(records_of<HelloRecord>(log).at(0).network_interface, "");
-  ASSERT_EQ(records_of<StepRecord>(log).size(), 4U);
+  ASSERT_EQ(records_of<RankStepRecord>(log).size(), 4U);
   expect_parts_that_fit(log);
-  const auto parts = records_of<StepRecord>(log).back().parts;
+  const auto parts = records_of<RankStepRecord>(log).back().parts;
   EXPECT_EQ(parts.count("scatter") + parts.count("exposed_communication"), 0U);
   EXPECT_GT(parts.at("backward"), 0);
   EXPECT_TRUE(records_of<BucketRecord>(log).empty());
@@ -190,7 +191,7 @@ TEST_F(Runner, stands_in_for_data_parallel_with_replicas_in_one_process) {
   ASSERT_EQ(outcome.ranks.size(), 1U);
   EXPECT_EQ(records_of<HelloRecord>(outcome.ranks[0]).at(0).implementation, "cpu stand-in");
   expect_parts_that_fit(outcome.ranks[0]);
-  const auto parts = records_of<StepRecord>(outcome.ranks[0]).back().parts;
+  const auto parts = records_of<RankStepRecord>(outcome.ranks[0]).back().parts;
   for (const char* part : {"scatter", "replicate", "forward", "gather", "backward", "gradient_reduce", "optimizer"})
     EXPECT_EQ(parts.count(part), 1U) << part;
 }
@@ -327,7 +328,7 @@ TEST_F(Runner, meets_at_the_store_of_an_agent_where_there_is_one) {
                          "TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_RESTART_COUNT=1"};
   const LaunchOutcome outcome = launched(plan_of(Strategy::Ddp, 2), options);
   EXPECT_FALSE(outcome.failure) << outcome.failure->sentence;
-  for (const RankLog& log : outcome.ranks) EXPECT_EQ(records_of<StepRecord>(log).size(), 4U);
+  for (const RankLog& log : outcome.ranks) EXPECT_EQ(records_of<RankStepRecord>(log).size(), 4U);
 }
 
 // --- Failures -----------------------------------------------------------------------------------------
