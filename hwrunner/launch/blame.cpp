@@ -10,10 +10,10 @@
 namespace lockstep {
 namespace {
 
-bool waited_in_vain(const RankState& rank) {
+bool waited_in_vain(const LaunchedRankState& rank) {
   return rank.error && rank.error->kind == "timeout";
 }
-bool lost_connection(const RankState& rank) {
+bool lost_connection(const LaunchedRankState& rank) {
   return rank.error && rank.error->kind == "network";
 }
 
@@ -47,23 +47,23 @@ std::string last_line(const std::string& text) {
   return shortened(text.substr(start, end - start + 1), 240);
 }
 
-std::string with_last_words(std::string sentence, const RankState& rank) {
+std::string with_last_words(std::string sentence, const LaunchedRankState& rank) {
   const std::string words = last_line(rank.last_words);
   return words.empty() ? sentence : fmt::format("{}; its last words: {}", sentence, words);
 }
 
 // What happened to one rank, without the place.
-std::string fate_of(const RankState& rank) {
-  if (rank.end == RankState::End::Signalled) return fmt::format("was killed by signal {}", rank.status);
+std::string fate_of(const LaunchedRankState& rank) {
+  if (rank.end == LaunchedRankState::End::Signalled) return fmt::format("was killed by signal {}", rank.status);
   if (!rank.garbage.empty()) return "sent something that is no record";
   if (rank.error) return fmt::format("failed ({})", one_line(rank.error->message));
-  if (rank.end == RankState::End::Exited) return fmt::format("ended with exit code {} before its time", rank.status);
+  if (rank.end == LaunchedRankState::End::Exited) return fmt::format("ended with exit code {} before its time", rank.status);
   if (rank.stopped) return fmt::format("was stopped by signal {} and did not go on", rank.stop_signal);
   return "hung";
 }
 
-std::string hint_for(const RankState& rank) {
-  if (rank.end == RankState::End::Signalled && rank.status == SIGKILL)
+std::string hint_for(const LaunchedRankState& rank) {
+  if (rank.end == LaunchedRankState::End::Signalled && rank.status == SIGKILL)
     return "the kernel kills a process so when memory runs out: see dmesg, or try a smaller batch";
   if (rank.error && rank.error->kind == "out_of_memory") return "a smaller batch, or fewer ranks";
   return "";
@@ -72,7 +72,7 @@ std::string hint_for(const RankState& rank) {
 using Chosen = std::vector<std::size_t>;
 
 template <class Wanted>
-Chosen earliest(const std::vector<RankState>& ranks, Wanted wanted) {
+Chosen earliest(const std::vector<LaunchedRankState>& ranks, Wanted wanted) {
   Chosen best;
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (wanted(ranks[i]) && (best.empty() || ranks[i].ended_s < ranks[best.front()].ended_s)) best = {i};
@@ -80,12 +80,12 @@ Chosen earliest(const std::vector<RankState>& ranks, Wanted wanted) {
 }
 
 // Those named as missing, else the running ones that are furthest behind.
-Chosen laggards(const std::vector<RankState>& ranks) {
+Chosen laggards(const std::vector<LaunchedRankState>& ranks) {
   const auto running = [&](std::size_t i) {
-    return ranks[i].end == RankState::End::Running && ranks[i].phase != Phase::Done;
+    return ranks[i].end == LaunchedRankState::End::Running && ranks[i].phase != Phase::Done;
   };
   Chosen named;
-  for (const RankState& rank : ranks)
+  for (const LaunchedRankState& rank : ranks)
     if (waited_in_vain(rank))
       for (const int missing : rank.error->ranks)
         if (missing >= 0 && static_cast<std::size_t>(missing) < ranks.size() &&
@@ -103,23 +103,23 @@ Chosen laggards(const std::vector<RankState>& ranks) {
   return behind;
 }
 
-Chosen culprits(const std::vector<RankState>& ranks, bool too_silent) {
-  const auto own_fault = [](const RankState& rank) {
+Chosen culprits(const std::vector<LaunchedRankState>& ranks, bool too_silent) {
+  const auto own_fault = [](const LaunchedRankState& rank) {
     return has_failed(rank) && rank.garbage.empty() && !lost_connection(rank) && !waited_in_vain(rank);
   };
   if (auto found = earliest(ranks, own_fault); !found.empty()) return found;
-  if (auto found = earliest(ranks, [](const RankState& r) { return !r.garbage.empty(); }); !found.empty()) return found;
+  if (auto found = earliest(ranks, [](const LaunchedRankState& r) { return !r.garbage.empty(); }); !found.empty()) return found;
   const bool vain = std::any_of(ranks.begin(), ranks.end(), waited_in_vain);
   const bool lost = std::any_of(ranks.begin(), ranks.end(), lost_connection);
   if (vain || lost || too_silent) {
     Chosen stopped;
     for (std::size_t i = 0; i < ranks.size(); ++i)
-      if (ranks[i].stopped && ranks[i].end == RankState::End::Running) stopped.push_back(i);
+      if (ranks[i].stopped && ranks[i].end == LaunchedRankState::End::Running) stopped.push_back(i);
     if (!stopped.empty()) return stopped;
   }
   if (vain || too_silent)
     if (auto found = laggards(ranks); !found.empty()) return found;
-  return earliest(ranks, [](const RankState& rank) { return rank.error.has_value(); });
+  return earliest(ranks, [](const LaunchedRankState& rank) { return rank.error.has_value(); });
 }
 
 std::string names_of(const Chosen& chosen) {
@@ -131,11 +131,11 @@ std::string names_of(const Chosen& chosen) {
   return names;
 }
 
-std::string sentence_for(const RunPlan& plan, const std::vector<RankState>& ranks, const Chosen& chosen) {
-  const RankState& first = ranks[chosen.front()];
+std::string sentence_for(const RunPlan& plan, const std::vector<LaunchedRankState>& ranks, const Chosen& chosen) {
+  const LaunchedRankState& first = ranks[chosen.front()];
   const std::string where = fmt::format("{} ({})", place_of(plan, first), what_ran(plan));
   const std::string who = names_of(chosen);
-  if (first.end == RankState::End::Running && first.garbage.empty() && !first.error) {
+  if (first.end == LaunchedRankState::End::Running && first.garbage.empty() && !first.error) {
     if (first.stopped) return fmt::format("{} {} {}", who, fate_of(first), where);
     // All are as far: one of them waits for something that none sends.
     const bool all = chosen.size() == ranks.size() && ranks.size() > 1;
@@ -145,7 +145,7 @@ std::string sentence_for(const RunPlan& plan, const std::vector<RankState>& rank
                                                             : plan.timeouts.group_s;
     return fmt::format("{} {}said nothing for more than {} {}", who, all ? "all " : "", format_time(patience_s), where);
   }
-  if (first.end == RankState::End::Signalled)
+  if (first.end == LaunchedRankState::End::Signalled)
     return with_last_words(fmt::format("{} {} {}", who, fate_of(first), where), first);
   if (!first.garbage.empty())
     return fmt::format("{} {} {}: `{}`", who, fate_of(first), where, shortened(first.garbage, 80));
@@ -155,12 +155,12 @@ std::string sentence_for(const RunPlan& plan, const std::vector<RankState>& rank
 
 }  // namespace
 
-bool has_failed(const RankState& rank) {
+bool has_failed(const LaunchedRankState& rank) {
   if (!rank.garbage.empty() || rank.error) return true;
-  return rank.end != RankState::End::Running && !rank.clean() && !rank.killed_by_us;
+  return rank.end != LaunchedRankState::End::Running && !rank.clean() && !rank.killed_by_us;
 }
 
-std::string place_of(const RunPlan& plan, const RankState& rank) {
+std::string place_of(const RunPlan& plan, const LaunchedRankState& rank) {
   switch (rank.phase) {
     case Phase::Started:
       return "while starting for " + pass_of(plan);
@@ -181,7 +181,7 @@ std::string place_of(const RunPlan& plan, const RankState& rank) {
   return fmt::format("during step {} of {}", rank.steps_done - plan.warm_up + 1, pass_of(plan));
 }
 
-std::optional<LaunchFailure> blame(const RunPlan& plan, const std::vector<RankState>& ranks, bool too_silent) {
+std::optional<LaunchFailure> blame(const RunPlan& plan, const std::vector<LaunchedRankState>& ranks, bool too_silent) {
   if (!too_silent && std::none_of(ranks.begin(), ranks.end(), has_failed)) return std::nullopt;
   const Chosen chosen = culprits(ranks, too_silent);
   if (chosen.empty()) return std::nullopt;

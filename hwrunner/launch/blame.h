@@ -13,7 +13,7 @@ namespace lockstep {
 
 enum class Phase { Started, Building, Joining, Joined, Stepping, Done };
 
-struct RankState {
+struct LaunchedRankState {
   Phase phase = Phase::Started;
   int steps_done = 0;
   std::optional<ErrorRecord> error;  // what it said about its end
@@ -40,14 +40,14 @@ struct LaunchFailure {
 };
 
 // A rank ended in a way that is not clean, or wrote garbage.
-bool has_failed(const RankState& rank);
+bool has_failed(const LaunchedRankState& rank);
 
 // The cause, when something failed or `too_silent` says that the patience with those running is at its end. In this
 // order: a rank that a signal killed or that ended by a fault of its own (the earliest); garbage; one that is stopped;
 // where others waited in vain, those that are still running and furthest behind; the earliest loss of a connection.
-std::optional<LaunchFailure> blame(const RunPlan& plan, const std::vector<RankState>& ranks, bool too_silent);
+std::optional<LaunchFailure> blame(const RunPlan& plan, const std::vector<LaunchedRankState>& ranks, bool too_silent);
 
 // "step 10 of repeat 2", "warm-up step 1 of repeat 1", "step 3 of the instrumented pass": what a rank is at.
-std::string place_of(const RunPlan& plan, const RankState& rank);
+std::string place_of(const RunPlan& plan, const LaunchedRankState& rank);
 
 }  // namespace lockstep

@@ -116,7 +116,7 @@ class Launch {
   // The end is asked for before the pipes: what a rank wrote before it ended is read here at the latest.
   void hear(std::size_t i) {
     RankProcess& process = processes_[i];
-    RankState& state = states_[i];
+    LaunchedRankState& state = states_[i];
     const auto news = process.news();
     bool overlong = false;
     for (const std::string& line : process.read_lines(overlong)) take(i, line);
@@ -130,14 +130,14 @@ class Launch {
     } else if (news.kind == Kind::Continued) {
       state.stopped = false;
     } else if (news.kind != Kind::None) {
-      state.end = news.kind == Kind::Signalled ? RankState::End::Signalled : RankState::End::Exited;
+      state.end = news.kind == Kind::Signalled ? LaunchedRankState::End::Signalled : LaunchedRankState::End::Exited;
       state.status = news.status;
       state.ended_s = now_s();
     }
   }
 
   void take(std::size_t i, const std::string& line) {
-    RankState& state = states_[i];
+    LaunchedRankState& state = states_[i];
     if (!state.garbage.empty()) return;  // nothing after it can be trusted
     auto record = record_from_line(line);
     if (!record) {
@@ -151,7 +151,7 @@ class Launch {
     outcome_.ranks[i].records.push_back(*std::move(record));
   }
 
-  void advance(RankState& state, const Record& record) const {
+  void advance(LaunchedRankState& state, const Record& record) const {
     if (std::holds_alternative<HelloRecord>(record)) state.phase = Phase::Building;
     if (std::holds_alternative<JoiningRecord>(record)) state.phase = Phase::Joining;
     if (std::holds_alternative<ReadyRecord>(record)) state.phase = Phase::Joined;
@@ -209,7 +209,7 @@ class Launch {
   const RunPlan& plan_;
   const LaunchOptions& options_;
   std::vector<RankProcess> processes_;
-  std::vector<RankState> states_;
+  std::vector<LaunchedRankState> states_;
   std::vector<double> heard_s_;  // when each last said something
   Clock::time_point started_;
   double first_failure_s_ = -1;

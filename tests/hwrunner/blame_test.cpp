@@ -12,35 +12,35 @@ namespace {
 using testing::fake_plan;
 using ::testing::HasSubstr;
 
-RankState at_step(int done) {
-  RankState state;
+LaunchedRankState at_step(int done) {
+  LaunchedRankState state;
   state.phase = Phase::Stepping;
   state.steps_done = done;
   return state;
 }
-RankState killed(int done, double ended_s, int signal = 9) {
-  RankState state = at_step(done);
-  state.end = RankState::End::Signalled;
+LaunchedRankState killed(int done, double ended_s, int signal = 9) {
+  LaunchedRankState state = at_step(done);
+  state.end = LaunchedRankState::End::Signalled;
   state.status = signal;
   state.ended_s = ended_s;
   return state;
 }
-RankState failed(const char* kind, int done, double ended_s, std::vector<int> ranks = {}) {
-  RankState state = at_step(done);
+LaunchedRankState failed(const char* kind, int done, double ended_s, std::vector<int> ranks = {}) {
+  LaunchedRankState state = at_step(done);
   state.error = ErrorRecord{kind, std::string("a ") + kind + " error", std::move(ranks)};
-  state.end = RankState::End::Exited;
+  state.end = LaunchedRankState::End::Exited;
   state.status = 1;
   state.ended_s = ended_s;
   return state;
 }
-RankState finished() {
-  RankState state = at_step(8);
+LaunchedRankState finished() {
+  LaunchedRankState state = at_step(8);
   state.phase = Phase::Done;
-  state.end = RankState::End::Exited;
+  state.end = LaunchedRankState::End::Exited;
   return state;
 }
 
-int blamed(const std::vector<RankState>& ranks, bool too_silent = false) {
+int blamed(const std::vector<LaunchedRankState>& ranks, bool too_silent = false) {
   const auto failure = blame(fake_plan(Strategy::Ddp, static_cast<int>(ranks.size())), ranks, too_silent);
   return failure ? failure->rank : -1;
 }
@@ -64,7 +64,7 @@ TEST(Blame, of_several_faults_the_earliest) {
 TEST(Blame, those_who_waited_in_vain_point_to_those_who_are_silent) {
   EXPECT_EQ(blamed({failed("timeout", 4, 1), failed("timeout", 4, 1), at_step(4), failed("timeout", 4, 1)}), 2);
   EXPECT_EQ(blamed({failed("timeout", 4, 1, {3}), at_step(4), at_step(4), at_step(4)}), 3);
-  RankState stopped = at_step(4);
+  LaunchedRankState stopped = at_step(4);
   stopped.stopped = true;
   stopped.stop_signal = 19;
   EXPECT_EQ(blamed({failed("timeout", 4, 1), at_step(4), stopped}), 2);
@@ -72,9 +72,9 @@ TEST(Blame, those_who_waited_in_vain_point_to_those_who_are_silent) {
 
 TEST(Blame, silence_points_to_whoever_is_furthest_behind) {
   EXPECT_EQ(blamed({at_step(4), at_step(3), at_step(4)}, true), 1);
-  RankState joining;
+  LaunchedRankState joining;
   joining.phase = Phase::Joining;
-  RankState building;
+  LaunchedRankState building;
   building.phase = Phase::Building;
   EXPECT_EQ(blamed({joining, building, joining}, true), 1);
   const auto all = blame(fake_plan(Strategy::Ddp, 2), {at_step(4), at_step(4)}, true);
@@ -83,14 +83,14 @@ TEST(Blame, silence_points_to_whoever_is_furthest_behind) {
 }
 
 TEST(Blame, a_rank_that_we_ended_ourselves_is_no_cause) {
-  RankState ended = killed(4, 3);
+  LaunchedRankState ended = killed(4, 3);
   ended.killed_by_us = true;
   EXPECT_EQ(blamed({ended, finished()}), -1);
 }
 
 TEST(Blame, an_end_with_code_0_before_the_last_step_is_a_failure) {
-  RankState early = at_step(5);
-  early.end = RankState::End::Exited;
+  LaunchedRankState early = at_step(5);
+  early.end = LaunchedRankState::End::Exited;
   const auto failure = blame(fake_plan(Strategy::Dp, 2), {early}, false);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->sentence,
@@ -99,7 +99,7 @@ TEST(Blame, an_end_with_code_0_before_the_last_step_is_a_failure) {
 
 TEST(Blame, says_what_a_rank_was_at) {
   const RunPlan plan = fake_plan(Strategy::Ddp, 2);
-  RankState state;
+  LaunchedRankState state;
   EXPECT_EQ(place_of(plan, state), "while starting for repeat 1");
   state.phase = Phase::Joined;
   EXPECT_EQ(place_of(plan, state), "before the first step of repeat 1");
