@@ -57,7 +57,8 @@ std::string fate_of(const LaunchedRankState& rank) {
   if (rank.end == LaunchedRankState::End::Signalled) return fmt::format("was killed by signal {}", rank.status);
   if (!rank.garbage.empty()) return "sent something that is no record";
   if (rank.error) return fmt::format("failed ({})", one_line(rank.error->message));
-  if (rank.end == LaunchedRankState::End::Exited) return fmt::format("ended with exit code {} before its time", rank.status);
+  if (rank.end == LaunchedRankState::End::Exited)
+    return fmt::format("ended with exit code {} before its time", rank.status);
   if (rank.stopped) return fmt::format("was stopped by signal {} and did not go on", rank.stop_signal);
   return "hung";
 }
@@ -108,7 +109,8 @@ Chosen culprits(const std::vector<LaunchedRankState>& ranks, bool too_silent) {
     return has_failed(rank) && rank.garbage.empty() && !lost_connection(rank) && !waited_in_vain(rank);
   };
   if (auto found = earliest(ranks, own_fault); !found.empty()) return found;
-  if (auto found = earliest(ranks, [](const LaunchedRankState& r) { return !r.garbage.empty(); }); !found.empty()) return found;
+  if (auto found = earliest(ranks, [](const LaunchedRankState& r) { return !r.garbage.empty(); }); !found.empty())
+    return found;
   const bool vain = std::any_of(ranks.begin(), ranks.end(), waited_in_vain);
   const bool lost = std::any_of(ranks.begin(), ranks.end(), lost_connection);
   if (vain || lost || too_silent) {

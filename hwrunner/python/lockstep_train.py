@@ -789,6 +789,8 @@ class Settings:
         """A plan's own keys that another reader needs (timeouts of the launcher, the scenario's text) are left alone;
         `training` holds nothing but what is listed here."""
         given = {key: plan[key] for key in cls.DEFAULTS if key in plan}
+        if plan.get("dilate", 0) > 0:
+            raise Failure("refused", "the Python front end does not pace its computing: that is in C++")
         training = plan.get("training", {})
         for key in training:
             if key not in cls.TRAINING:

@@ -336,6 +336,9 @@ TEST_F(PythonFrontEnd, AWorkerSaysInARecordWhatItCannotDo) {
   const Json size = *error_of({{"RANK", "0"}, {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "127.0.0.1"}});
   EXPECT_EQ(size["kind"], "setup");
   EXPECT_EQ(size["message"], "the plan needs 2 ranks, 3 were started");
+  plan["dilate"] = 10;
+  EXPECT_EQ((*error_of({}))["message"], "the Python front end does not pace its computing: that is in C++");
+  plan.erase("dilate");
   plan["training"]["powersgd"] = true;
   EXPECT_EQ((*error_of({}))["message"], "the Python front end does not know `powersgd`");
 }
