@@ -219,7 +219,7 @@ const std::map<std::string, std::string>& english() {
   return texts;
 }
 
-// Plain text and the placeholder after it (no name at the end of a text).
+// Plain text and the {name} after it (nothing at the end of a text).
 struct Piece {
   std::string plain, name, kind;
 };

@@ -83,7 +83,7 @@ TEST_F(Measure, gives_a_result_with_samples_breakdown_machine_and_scenario) {
 }
 
 TEST_F(Measure, on_two_ranks_has_buckets_ranks_and_the_interface) {
-  if (!has_two_cores()) GTEST_SKIP() << "one core";
+  if (!has_two_cores()) GTEST_SKIP() << "two ranks need two cores, this process may use one";
   const json result = document(measured({"--json", "--set", "topology.gpus_per_node=2", "--set", "gpus=2", "--set",
                                          "strategy=ddp", "--set", "measure.repeats=1"}));
   const json& run = result["runs"].back();
@@ -154,7 +154,7 @@ TEST_F(Measure, keeps_the_other_rows_when_one_fails_marks_the_result_and_ends_wi
 }
 
 TEST_F(Measure, a_row_that_never_stepped_did_not_run_and_the_rest_is_there) {
-  if (!has_two_cores()) GTEST_SKIP() << "one core";
+  if (!has_two_cores()) GTEST_SKIP() << "two ranks need two cores, this process may use one";
   const Outcome outcome =
       measured({"--json", "--set", "topology.gpus_per_node=2", "--set", "gpus=[1, 2]", "--set", "measure.repeats=1"},
                "do=oom,gpus=2,rank=1,at=build;do=oom,gpus=2,rank=0,at=build");
@@ -193,7 +193,7 @@ TEST_F(Measure, says_what_the_machine_cannot_hold) {
 }
 
 TEST_F(Measure, says_that_a_batch_cannot_be_shared_out) {
-  if (!has_two_cores()) GTEST_SKIP() << "one core";
+  if (!has_two_cores()) GTEST_SKIP() << "two ranks need two cores, this process may use one";
   std::string scenario = small();
   scenario.replace(scenario.find("per_gpu: 4"), 10, "global: 3");
   const Outcome outcome = measured(

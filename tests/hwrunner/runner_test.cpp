@@ -394,7 +394,7 @@ double sum_of(const json& parts) {
 }
 
 TEST_F(Runner, measures_single_dp_and_ddp_as_one_result) {
-  if (allowed_cores().size() < 2) GTEST_SKIP() << "one core";
+  if (allowed_cores().size() < 2) GTEST_SKIP() << "two ranks need two cores, this process may use one";
   const Outcome outcome = measured({});
   ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
   const json result = json::parse(outcome.out);
@@ -417,7 +417,7 @@ TEST_F(Runner, measures_single_dp_and_ddp_as_one_result) {
 }
 
 TEST_F(Runner, measure_ends_with_2_and_names_the_rank_that_broke_it) {
-  if (allowed_cores().size() < 2) GTEST_SKIP() << "one core";
+  if (allowed_cores().size() < 2) GTEST_SKIP() << "two ranks need two cores, this process may use one";
   use(with_another_plan("\"per_gpu_batch\":4", "\"per_gpu_batch\":10000000000000"));
   const Outcome outcome = measured({"--set", "gpus=2", "--set", "strategy=ddp"});
   EXPECT_EQ(outcome.code, 2);
