@@ -427,20 +427,29 @@ debian_mirror() {
 }
 
 # Bare Debian in $1, with the machine's name servers and the way its apt reaches the network.
+bare_certificates=/etc/ssl/host-certificates.crt
 make_bare_system() {
   debootstrap --variant=minbase bookworm "$1" "$2"
   cp /etc/resolv.conf /etc/hosts "$1/etc/"
   apt-config dump | grep -E '^Acquire::(https?::(Proxy|Timeout)|Check-Valid-Until|Check-Date|Retries)' \
     >"$1/etc/apt/apt.conf.d/90host" || true
+  # Behind a proxy with a certificate of its own pip needs what it has on this host.
+  if [[ -f /etc/pip.conf ]]; then cp /etc/pip.conf "$1/etc/pip.conf"; fi
+  if [[ -f /etc/ssl/certs/ca-certificates.crt ]]; then
+    mkdir -p "$1/etc/ssl"
+    cp /etc/ssl/certs/ca-certificates.crt "$1$bare_certificates"
+  fi
 }
 
 # Runs a command line in $1 with mounts of its own, which vanish with it.
 in_bare_system() {
   # shellcheck disable=SC2016 # expanded by the inner shell
   unshare --mount --pid --fork --kill-child --propagation private bash -c '
-    mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/dev/shm" &&
+    mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/dev/shm" && mkdir -p "$1/dev/pts" &&
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$1/dev/pts" && ln -sf pts/ptmx "$1/dev/ptmx" &&
     exec chroot "$1" /usr/bin/env -i HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 CI="${CI:-}" NO_COLOR=1 \
-      PATH=/usr/sbin:/usr/bin:/sbin:/bin LOCKSTEP_JOBS="${LOCKSTEP_JOBS:-}" /bin/bash -ec "$2"' bash "$1" "$2"
+      PATH=/usr/sbin:/usr/bin:/sbin:/bin LOCKSTEP_JOBS="${LOCKSTEP_JOBS:-}" ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} ${3:+PIP_CERT="$3"} \
+      /bin/bash -ec "$2"' bash "$1" "$2" "$([[ ! -f $1$bare_certificates ]] || echo "$bare_certificates")"
 }
 
 run_fresh() {

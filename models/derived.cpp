@@ -148,7 +148,7 @@ std::vector<OpId> backward_order(const Model& model) {
   return order;
 }
 
-std::vector<ParameterId> gradient_order(const Model& model) {
+std::vector<ParameterId> gradient_order(const Model& model, bool autocast) {
   const std::vector<OpId> backward = backward_order(model);
   std::vector<int> open(model.parameters.size(), 0);  // contributions still to come
   for (const OpId id : backward) {
@@ -157,7 +157,9 @@ std::vector<ParameterId> gradient_order(const Model& model) {
   std::vector<ParameterId> order;
   for (const OpId id : backward) {
     std::vector<ParameterId> ready = model.op(id).parameters;
-    if (is_linear(model.op(id).kind)) std::reverse(ready.begin(), ready.end());
+    const OpKind kind = model.op(id).kind;
+    const bool weight_first = autocast && kind == OpKind::Linear;
+    if (is_linear(kind) && !weight_first) std::reverse(ready.begin(), ready.end());
     for (const ParameterId p : ready) {
       if (--open[index_of(p)] == 0 && model.parameter(p).used) order.push_back(p);
     }

@@ -69,7 +69,11 @@ std::vector<OpId> backward_order(const Model& model);
 // weight (the weight passes through the gradient of its transpose first), within any other op weight before bias (both
 // are ready at once and the engine's queue keeps their order). A tied parameter comes after its last contribution.
 // Unused parameters are left out.
-std::vector<ParameterId> gradient_order(const Model& model);
+// Under autocast the weight of a Linear comes before its bias: the casts to half precision have nodes of their own, the
+// bias is cast first (the compiler of PyTorch's wheels evaluates arguments from the right), and the engine takes the
+// higher number, the weight's, first. An addmm of GPT-2's Conv1D, whose bias is the first argument, keeps its order.
+// Seen with PyTorch 2.11 (tests/hwrunner/python_front_end_test.cpp).
+std::vector<ParameterId> gradient_order(const Model& model, bool autocast = false);
 
 // How many gradient-accumulation adds the autograd engine runs for the output of an op (consumers with a gradient - 1,
 // never below 0; 0 for a Split, whose consumers read different parts). ResNet-50: 16 in all.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hwrunner/paced/pace_marks.h"
+#include "models/derived.h"
 #include "simulator/steps/jitter.h"
 #include "simulator/steps/recurrence.h"
 
@@ -51,6 +52,10 @@ class Pace {
   double work_s() const { return work_s_; }
   // The longest time, in wall seconds, by which this rank's CPU came late to a wait in the step under way.
   double late_s() const { return late_s_; }
+  // In which gradient() wants them.
+  std::vector<ParameterId> gradients_in_order() const {
+    return gradient_order(context_.model, context_.compute.autocast);
+  }
   // Bytes of the buckets of a step, in launch order.
   const std::vector<std::int64_t>& bucket_bytes(int step) const { return graph_.program(step).bucket_bytes; }
 

@@ -11,7 +11,7 @@
 namespace lockstep {
 
 // Of one micro-step. A mark is an item index: everything before it is done. Marks never decrease in the order in which
-// they stand here; forward in op order, gradients in gradient_order() of the model.
+// they stand here; forward in op order, gradients in the order of the model and its precision.
 struct PaceMarks {
   int start = 0;              // of the micro-step
   int meet = 0;               // behind the first arrival at a meeting of all ranks: buckets rebuilt, buffers broadcast

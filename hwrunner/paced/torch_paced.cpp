@@ -4,8 +4,6 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "models/derived.h"
-
 namespace lockstep {
 namespace {
 
@@ -36,7 +34,7 @@ class PacedGradient : public torch::autograd::Function<PacedGradient> {
 PacedModule::PacedModule(std::shared_ptr<const Model> model, std::shared_ptr<Pace> pace)
     : OpModule(std::move(model), std::make_shared<const std::vector<OpPlan>>()),
       pace_(std::move(pace)),
-      gradient_order_(gradient_order(this->model())) {}
+      gradient_order_(pace_->gradients_in_order()) {}
 
 std::vector<at::Tensor> PacedModule::outputs(const at::Tensor&, const Observer&) {
   const std::size_t ops = model().ops.size();

@@ -706,6 +706,11 @@ def tensors_of(named):
              "bytes": t.numel() * t.element_size()} for name, t in named]
 
 
+def autocast_of(precision, device):
+    dtype = {"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}.get(precision)
+    return contextlib.nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
+
+
 def facts_of(model, options):
     device = torch.device("meta" if options.meta else "cpu")
     network = Network(model, device)
@@ -728,8 +733,9 @@ def facts_of(model, options):
         for name, parameter in network.named_parameters():
             if parameter.requires_grad:
                 parameter.register_hook(lambda gradient, name=name: order.append(name))
-    outputs = network(x, observer=lambda i, value: shapes.append(list(value.shape)))
-    loss = loss_of(model, outputs, labels)
+    with autocast_of(options.precision, device):
+        outputs = network(x, observer=lambda i, value: shapes.append(list(value.shape)))
+        loss = loss_of(model, outputs, labels)
     facts["op_shapes"] = shapes
     facts["output_shapes"] = [list(o.shape) for o in (outputs if isinstance(outputs, tuple) else (outputs,))]
     if options.order or not options.meta:
@@ -1146,7 +1152,7 @@ class Trainer:
             self._lap("copy_to_device")
         if x.is_floating_point() and x.dtype != torch.float32 and not s.precision.startswith("amp"):
             x = x.float()
-        with self._autocast():
+        with autocast_of(s.precision, self.device):
             outputs = self.wrapped(x)
             loss = loss_of(self.model, outputs, labels)
         if len(self.batches) > 1:
@@ -1166,12 +1172,6 @@ class Trainer:
             self._lap("exposed_communication" if s.strategy == "ddp" else "backward")
             self.marks.idle_from, self.marks.idle_to = ends[0], self.marks.laps[-1][1]
         return loss.detach()
-
-    def _autocast(self):
-        dtype = {"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}.get(self.settings.precision)
-        if dtype is None:
-            return contextlib.nullcontext()
-        return torch.autocast(self.device.type, dtype=dtype)
 
     def _optimize(self):
         if self.settings.clip_grad_norm:
@@ -1438,7 +1438,7 @@ def command_check(options):
     settings = Settings(strategy="ddp", per_gpu_batch=options.batch, seed=options.seed, optimizer="sgd",
                         first_bucket_bytes=options.first_bucket_bytes,
                         find_unused_parameters=options.find_unused_parameters, static_graph=options.static_graph,
-                        gradient_as_bucket_view=options.gradient_as_bucket_view)
+                        gradient_as_bucket_view=options.gradient_as_bucket_view, precision=options.precision)
     code = 0
     if options.ddp:
         join(settings, Place())
@@ -1479,6 +1479,7 @@ def arguments():
     check.add_argument("--order", action="store_true", help="the order in which gradients become final")
     check.add_argument("--ddp", action="store_true", help="instead: bucket sizes of DDP in a world of one, Gloo")
     check.add_argument("--batch", type=int, default=2)
+    check.add_argument("--precision", default="fp32", choices=["fp32", "amp-bf16"])
     check.add_argument("--bucket-caps", type=int, nargs="*", metavar="BYTES", help="of --ddp: one line for each")
     add_ddp_options(check)
 

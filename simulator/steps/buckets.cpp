@@ -50,7 +50,7 @@ std::vector<Bucket> assign_buckets(const Model& model, const std::vector<Paramet
   return closed;
 }
 
-BucketPhases bucket_phases(const Model& model, const DdpOptions& options, Version torch) {
+BucketPhases bucket_phases(const Model& model, const DdpOptions& options, Version torch, bool autocast) {
   const auto limits = limits_of(options, torch);
   BucketPhases phases;
   if (options.find_unused_parameters && !options.static_graph) {
@@ -61,7 +61,7 @@ BucketPhases bucket_phases(const Model& model, const DdpOptions& options, Versio
     phases.is_rebuilt = false;
     return phases;
   }
-  const auto ready_order = gradient_order(model);
+  const auto ready_order = gradient_order(model, autocast);
   phases.rebuilt = assign_buckets(model, ready_order, limits);
   if (torch < Version{1, 12}) {  // before pytorch/pytorch#72843 the first step had buckets of the same limits
     auto reversed = registration_order(model);

@@ -29,6 +29,7 @@ struct BucketPhases {
   std::vector<Bucket> rebuilt;  // of every later step; equal to `initial` when never rebuilt
   bool is_rebuilt = true;
 };
-BucketPhases bucket_phases(const Model& model, const DdpOptions& options, Version torch);
+// `autocast`: mixed precision, which changes the order of gradients (models/derived.h) and with it the rebuilt buckets.
+BucketPhases bucket_phases(const Model& model, const DdpOptions& options, Version torch, bool autocast = false);
 
 }  // namespace lockstep

@@ -32,7 +32,7 @@ class DdpBuilder {
       : options_(context.scenario.ddp),
         ranks_(context.request.gpus),
         ring_(ring_of(context.topology, context.request.gpus)),
-        phases_(bucket_phases(context.model, options_, torch_version(context.scenario))),
+        phases_(bucket_phases(context.model, options_, torch_version(context.scenario), context.compute.autocast)),
         expected_wait_s_(expected_wait_s(context.request, context.ddp)) {
     graph_.keeps_labels = context.request.labels;
     graph_.launch_latency_s = context.host.launch_latency;

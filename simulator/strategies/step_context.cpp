@@ -16,13 +16,14 @@ bool tf32_on(Switch chosen, bool matmul, const Scenario& scenario) {
   return !matmul || torch < Version{1, 12};
 }
 
-std::vector<std::vector<ParameterId>> ready_by_op(const Model& model, const std::vector<OpId>& backward_order) {
+std::vector<std::vector<ParameterId>> ready_by_op(const Model& model, const std::vector<OpId>& backward_order,
+                                                  bool autocast) {
   std::vector<std::size_t> last_use(model.parameters.size(), model.ops.size());
   for (const auto op : backward_order)
     for (const auto parameter : model.op(op).parameters)
       last_use[static_cast<std::size_t>(parameter)] = static_cast<std::size_t>(op);
   std::vector<std::vector<ParameterId>> ready(model.ops.size());
-  for (const auto parameter : gradient_order(model))
+  for (const auto parameter : gradient_order(model, autocast))
     ready[last_use[static_cast<std::size_t>(parameter)]].push_back(parameter);
   return ready;
 }
@@ -68,7 +69,7 @@ StepContext::StepContext(const PointRequest& r)
   input = constants.input;
   op_costs = lockstep::op_costs(model, compute);
   backward_order = lockstep::backward_order(model);
-  ready_at = ready_by_op(model, backward_order);
+  ready_at = ready_by_op(model, backward_order, compute.autocast);
   OptimizerSpec spec;
   spec.kind = scenario.optimizer;
   spec.implementation = scenario.optimizer_implementation;

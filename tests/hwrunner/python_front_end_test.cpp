@@ -249,6 +249,38 @@ TEST_F(PythonFrontEnd, BucketsOfPyTorchsDdpAreTheSimulators) {
   }
 }
 
+TEST_F(PythonFrontEnd, UnderAutocastTheOrderOfGradientsAndTheRebuiltBucketsAreTheSimulators) {
+  std::vector<std::string> words{"check", "--precision", "amp-bf16"};
+  const auto models = small_networks();
+  for (const auto& [name, model] : models) words.push_back(file_of(model, name));
+  words.push_back("--order");
+  const auto orders = script(words);
+  LOCKSTEP_SKIP_WITHOUT(orders);
+  words.back() = "--ddp";
+  words.insert(words.end(), {"--bucket-caps", "100000"});
+  const auto buckets = script(words);
+  ASSERT_TRUE(buckets);
+  const std::vector<Json> order_lines = lines_of(orders->output), bucket_lines = lines_of(buckets->output);
+  ASSERT_EQ(order_lines.size(), models.size());
+  ASSERT_EQ(bucket_lines.size(), models.size());
+  DdpOptions options;
+  options.bucket_cap_bytes = 100'000;
+  bool precision_matters = false;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const Model& model = models[i].second;
+    SCOPED_TRACE(model.name);
+    ASSERT_FALSE(order_lines[i].contains("error")) << order_lines[i];
+    ASSERT_FALSE(bucket_lines[i].contains("error")) << bucket_lines[i];
+    Json order = Json::array(), bytes = Json::array();
+    for (const ParameterId id : gradient_order(model, true)) order.push_back(model.parameter(id).name);
+    for (const Bucket& one : bucket_phases(model, options, {2, 11}, true).rebuilt) bytes.push_back(one.bytes);
+    EXPECT_EQ(order_lines[i]["gradient_order"], order);
+    EXPECT_EQ(bucket_lines[i]["rebuilt_bucket_bytes"], bytes);
+    precision_matters |= gradient_order(model, true) != gradient_order(model);
+  }
+  EXPECT_TRUE(precision_matters);
+}
+
 TEST_F(PythonFrontEnd, SearchForUnusedParametersAndAFirstBucketGiveTheSimulatorsBuckets) {
   const Model model = zoo_model("resnet18", image_of(64));
   const auto ended = script({"check", "--ddp", "--find-unused-parameters", "--first-bucket", "3000000", "--bucket-caps",

@@ -13,9 +13,9 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> gradient_names(const Model& model) {
+std::vector<std::string> gradient_names(const Model& model, bool autocast = false) {
   std::vector<std::string> names;
-  for (const ParameterId id : gradient_order(model)) names.push_back(model.parameter(id).name);
+  for (const ParameterId id : gradient_order(model, autocast)) names.push_back(model.parameter(id).name);
   return names;
 }
 
@@ -28,6 +28,17 @@ TEST(GradientOrder, AConvolutionsWeightComesBeforeItsBiasAndALinearsAfterIt) {
   const OpId x = b.conv2d(b.input(), "conv", {.out = 4, .kernel = 3, .padding = 1, .bias = true});
   b.cross_entropy(b.linear(b.flatten(x), "fc", 10));
   EXPECT_THAT(gradient_names(std::move(b).finish()), ElementsAre("fc.bias", "fc.weight", "conv.weight", "conv.bias"));
+}
+
+TEST(GradientOrder, UnderAutocastALinearsWeightComesBeforeItsBiasAndThatOfConv1dAfterIt) {
+  ModelBuilder b("half", "sequences", {5}, DType::Int64, 5);
+  const OpId x = b.conv1d_gpt(b.embedding(b.input(), "embed", 20, 6), "c_fc", 8);
+  b.cross_entropy(b.linear(x, "head", 20));
+  const Model model = std::move(b).finish();
+  EXPECT_THAT(gradient_names(model),
+              ElementsAre("head.bias", "head.weight", "c_fc.bias", "c_fc.weight", "embed.weight"));
+  EXPECT_THAT(gradient_names(model, true),
+              ElementsAre("head.weight", "head.bias", "c_fc.bias", "c_fc.weight", "embed.weight"));
 }
 
 TEST(GradientOrder, ATiedWeightComesAfterItsLastContribution) {

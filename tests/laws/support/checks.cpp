@@ -135,8 +135,14 @@ std::string links_keep_their_rate(const Watched& run) {
   return "";
 }
 
+BucketPhases phases_of(const TestPoint& point) {
+  const Precision precision = point.scenario.precision;
+  return bucket_phases(*point.model, point.scenario.ddp, torch_version(point.scenario),
+                       precision == Precision::AmpFp16 || precision == Precision::AmpBf16);
+}
+
 std::string buckets_are_those_of_the_rule(const StepGraph& graph, const TestPoint& point) {
-  const auto phases = bucket_phases(*point.model, point.scenario.ddp, torch_version(point.scenario));
+  const auto phases = phases_of(point);
   std::vector<std::int64_t> expected;
   const int rounds = point.scenario.accumulate_no_sync ? 1 : point.micro_steps;
   for (int round = 0; round < rounds; ++round)
@@ -180,7 +186,7 @@ std::string buckets_keep_the_ring_bound(const Watched& run, const TestPoint& poi
 }
 
 std::string buckets_follow_their_gradients(const Watched& run, const TestPoint& point) {
-  const auto phases = bucket_phases(*point.model, point.scenario.ddp, torch_version(point.scenario));
+  const auto phases = phases_of(point);
   std::map<std::string, double> copied;  // the last round of a step counts
   for (const auto& span : spans_of(run, Lane::Compute)) copied[span.name] = span.end_s;
   std::map<int, double> started;
