@@ -27,7 +27,8 @@ struct StepEvent {
 
 struct MeasureRequest {
   Backend backend = Backend::Gloo;
-  double dilate = 0;  // above 0: paced (hwrunner/paced); results are in the scenario's time
+  bool on_gpus = false;  // else on the CPU's cores, or paced
+  double dilate = 0;     // above 0: paced (hwrunner/paced); results are in the scenario's time
   RunnerProbe runner;
   Machine machine;
   std::vector<HeldBack> held_back;  // rows that are known not to run

@@ -8,6 +8,7 @@
 
 #include "hwrunner/modules/module_facts.h"
 #include "hwrunner/paced/pace.h"
+#include "hwrunner/program/accelerator.h"
 #include "hwrunner/trainers/trainer.h"
 #include "scenarios/load_model.h"
 #include "scenarios/reader.h"
@@ -29,11 +30,10 @@ T value_or_throw(Expected<T> value) {
 
 void check(const RunPlan& plan, const Scenario& scenario) {
   const auto refuse = [](std::string message) { throw TrainerFailure{"refused", std::move(message), {}}; };
-  if (plan.backend == Backend::Nccl) refuse("the hardware runner does not run on GPUs yet");
+  if (plan.backend == Backend::Nccl && !plan.on_gpus) refuse("NCCL needs GPUs, and the plan is for CPUs");
   if (plan.paced()) return;  // Pace::make knows what it does not have
   if (scenario.precision != Precision::Fp32)
-    refuse(fmt::format("the hardware runner on CPUs trains with `precision: fp32` only, not {}",
-                       name_of(scenario.precision)));
+    refuse(fmt::format("the hardware runner trains with `precision: fp32` only, not {}", name_of(scenario.precision)));
   if (scenario.clip_grad_norm) refuse("the hardware runner has no `optimizer.clip_grad_norm` yet");
 }
 
@@ -73,6 +73,8 @@ TrainerOptions options_of(const RunPlan& plan, const RankPlace& place, const Sce
   options.threads = plan.threads_per_rank;
   options.instrument = plan.instrumented && plan.strategy == Strategy::Ddp;
   options.group = group_of(plan, place, scenario);
+  options.run_ahead = plan.on_gpus && !plan.instrumented ? 1 : 0;  // a loop that reads nothing back is not held up
+  options.steps = plan.all_steps();
   if (plan.paced()) options.group.gloo_threads = 1;  // one collective at a time, as on NCCL's stream
   return options;
 }
@@ -96,19 +98,27 @@ std::map<std::string, double> parts_of(const MeasuredStep& s, Strategy strategy)
 
 class TorchRank : public RankTrainer {
  public:
-  TorchRank(RunPlan plan, Scenario scenario, TrainerOptions options)
-      : plan_(std::move(plan)), scenario_(std::move(scenario)), options_(std::move(options)) {}
+  TorchRank(RunPlan plan, RankPlace place, Scenario scenario, TrainerOptions options)
+      : plan_(std::move(plan)),
+        place_(std::move(place)),
+        scenario_(std::move(scenario)),
+        options_(std::move(options)) {}
 
   std::string implementation() const override {
-    if (plan_.strategy == Strategy::Dp) return "cpu stand-in";
+    if (plan_.strategy == Strategy::Dp) return plan_.on_gpus ? "coalesced" : "cpu stand-in";
     const std::string name = plan_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
     return plan_.paced() ? name + ", paced" : name;
   }
-  std::map<std::string, std::string> software() const override { return {{"torch", libtorch_version()}}; }
+  std::map<std::string, std::string> software() const override {
+    std::map<std::string, std::string> versions = accelerator_software();
+    versions["torch"] = libtorch_version();
+    return versions;
+  }
   std::string network_interface() const override { return options_.group.world > 1 ? options_.group.interface : ""; }
 
   void build() override {
     if (!plan_.paced()) {
+      if (plan_.on_gpus) options_.device = accelerator_of(plan_, place_);
       model_ = std::make_shared<const Model>(value_or_throw(load_model(scenario_)));
       return;
     }
@@ -147,8 +157,11 @@ class TorchRank : public RankTrainer {
 
   std::int64_t peak_memory_bytes() const override { return trainer_->peak_memory_bytes(); }
 
+  std::vector<std::string> warnings() const override { return trainer_->warnings(); }
+
   std::map<std::string, std::string> logging() const override {
     auto log = trainer_->ddp_log();
+    log.merge(trainer_->device_facts());
     if (plan_.paced()) log[kPacedLate] = fmt::format("{}", late_s_);
     return log;
   }
@@ -170,6 +183,7 @@ class TorchRank : public RankTrainer {
   }
 
   RunPlan plan_;
+  RankPlace place_;
   Scenario scenario_;
   TrainerOptions options_;
   std::unique_ptr<Inputs> inputs_;  // paced
@@ -185,7 +199,7 @@ std::unique_ptr<RankTrainer> make_torch_rank(const RunPlan& plan, const RankPlac
   Scenario scenario = value_or_throw(read_scenario(plan.scenario, plan.scenario_file));
   check(plan, scenario);
   TrainerOptions options = options_of(plan, place, scenario);
-  return std::make_unique<TorchRank>(plan, std::move(scenario), std::move(options));
+  return std::make_unique<TorchRank>(plan, place, std::move(scenario), std::move(options));
 }
 
 }  // namespace lockstep

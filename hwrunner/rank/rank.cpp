@@ -64,6 +64,7 @@ class RankLife {
       tell_step(step, done, now_cpu_s - cpu_s);
       cpu_s = now_cpu_s;
     }
+    for (std::string& one : trainer_->warnings()) tell(NoteRecord{std::move(one)});
     tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging()});
     tell(DoneRecord{});
   }

@@ -47,6 +47,7 @@ class RankTrainer {
   virtual TrainedStep step() = 0;  // one optimizer step with all its micro-steps, ended on the device
   virtual std::int64_t peak_memory_bytes() const { return 0; }               // of the device; 0: the process's
   virtual std::map<std::string, std::string> logging() const { return {}; }  // DDP's own logging fields
+  virtual std::vector<std::string> warnings() const { return {}; }           // notes for the result, a sentence each
 };
 
 // Makes the trainer of a plan, or throws (TrainerFailure: refused, setup).

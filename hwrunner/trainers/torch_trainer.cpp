@@ -51,7 +51,7 @@ class TorchTrainer : public Trainer {
 
   Expected<MeasuredStep> step() override {
     return guarded("the step failed", [this]() -> Expected<MeasuredStep> {
-      while (static_cast<int>(flights_.size()) <= options_.run_ahead) launch();
+      while (flights_.empty() || (static_cast<int>(flights_.size()) <= options_.run_ahead && more_to_come())) launch();
       return land();
     });
   }
@@ -73,6 +73,9 @@ class TorchTrainer : public Trainer {
 
   std::int64_t peak_memory_bytes() const override { return device_->peak_memory_bytes(); }
 
+  std::map<std::string, std::string> device_facts() const override { return device_->facts(); }
+  std::vector<std::string> warnings() const override { return device_->warnings(); }
+
   std::map<std::string, std::string> ddp_log() const override {
     return ddp_ ? ddp_->log() : std::map<std::string, std::string>{};
   }
@@ -92,7 +95,10 @@ class TorchTrainer : public Trainer {
     at::Tensor loss;
   };
 
+  bool more_to_come() const { return options_.steps == 0 || launched_ < options_.steps; }
+
   void launch() {
+    ++launched_;
     flights_.push_back(std::make_unique<Flight>(*device_));
     MeasuredStep& step = flights_.back()->step;
     Laps& laps = flights_.back()->laps;
@@ -171,6 +177,7 @@ class TorchTrainer : public Trainer {
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<TorchDp> dp_;
   std::deque<std::unique_ptr<Flight>> flights_;
+  int launched_ = 0;
 };
 
 }  // namespace

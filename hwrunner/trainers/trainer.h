@@ -54,6 +54,7 @@ struct TrainerOptions {
   // Steps that are given to the device before one is waited for, as in a training loop that reads nothing back. Not
   // with `instrument`.
   int run_ahead = 0;
+  int steps = 0;  // that will be asked for, so that none is begun beyond them; 0: nobody knows
   GroupOptions group;
 };
 
@@ -93,6 +94,8 @@ class Trainer {
   // Gradients after a step, in the model's order; an empty one where a parameter has none.
   virtual std::vector<std::vector<float>> gradients() const = 0;
   virtual std::int64_t peak_memory_bytes() const = 0;  // on the device; 0: the process's memory is all there is
+  virtual std::map<std::string, std::string> device_facts() const = 0;  // TorchDevice::facts
+  virtual std::vector<std::string> warnings() const = 0;
   // What PyTorch's own DDP logger says (names as in _get_ddp_logging_data()); empty without DDP.
   virtual std::map<std::string, std::string> ddp_log() const = 0;
 };
