@@ -126,7 +126,12 @@ class CudaDevice : public TorchDevice {
     return {0, std::move(event)};
   }
 
+  // NCCL's callback runs with a stream that waits for it; Gloo's runs when the host is done, on a thread whose stream
+  // is the one that computes.
+  DeviceMark mark_of_collective() override { return options_.nccl ? mark() : DeviceMark{monotonic_s(), nullptr}; }
+
   double seconds(const DeviceMark& mark) override {
+    if (!mark.event) return mark.host_s;
     const auto event = std::static_pointer_cast<TimedEvent>(mark.event);
     wait_for(*event);
     return clock_->seconds(event);
@@ -166,7 +171,9 @@ class CudaDevice : public TorchDevice {
   std::unique_ptr<TorchDp> make_data_parallel(std::shared_ptr<OpModule> base, int replicas, int threads) override {
     std::vector<at::Device> devices;
     for (int i = 0; i < replicas; ++i) devices.push_back(of_replica(i));
-    return std::make_unique<CudaDataParallel>(std::move(base), std::move(devices), threads);
+    auto made = std::make_unique<CudaDataParallel>(std::move(base), std::move(devices), threads);
+    c10::cuda::CUDACachingAllocator::resetPeakStats(first_);  // GPU 0 held a second model for a moment
+    return made;
   }
 
  private:

@@ -185,7 +185,8 @@ ErrorRecord sorted_failure(const std::string& what) {
   else if (contains(what, {"Timed out", "timed out", "wait timeout", "timeout caused", "monitoredBarrier"}))
     record.kind = "timeout";
   else if (contains(what, {"Connection closed", "Connection reset", "Connection refused", "Broken pipe", "Read error",
-                           "Write error", "remote process exited", "ncclRemoteError"}))
+                           "Write error", "remote process exited", "ncclRemoteError", "ncclSystemError",
+                           "NCCL communicator was aborted"}))
     record.kind = "network";
   else
     record.kind = "exception";

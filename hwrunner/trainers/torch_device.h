@@ -38,6 +38,8 @@ class TorchDevice {
 
   // May be called by any thread.
   virtual DeviceMark mark() = 0;
+  // In the callback of a collective: its end.
+  virtual DeviceMark mark_of_collective() { return mark(); }
   // Seconds of this host's monotonic clock (monotonic_s); waits until the device has come to the mark.
   virtual double seconds(const DeviceMark& mark) = 0;
   // Waits until all work of all devices of this rank is done.

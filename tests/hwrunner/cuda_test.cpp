@@ -24,10 +24,12 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
 using testing::lockstep_in_process;
+using ::testing::Not;
 using testing::Outcome;
 using ::testing::StartsWith;
 
@@ -188,6 +190,49 @@ TEST_F(GpuCheck, without_a_gpu_says_what_is_missing_and_ends_with_2) {
   std::string line;
   ASSERT_TRUE(std::getline(machine, line));
   EXPECT_TRUE(probe_from_line(line));
+}
+
+// Programs that say what a machine with two GPUs would: copies fail, and a batch of 256 does not fit.
+void write_program(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << "#!/bin/sh\n" << text;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+TEST_F(GpuCheck, goes_on_after_a_step_that_fails_and_sums_up) {
+  const std::filesystem::path bin = folder_ / "bin", out = folder_ / "out";
+  std::filesystem::create_directories(bin);
+  write_program(bin / "lockstep",
+                "case \"$*\" in\n  *'--bench copies'*) echo 'no such copy' >&2; exit 2 ;;\n"
+                "  *batch.per_gpu=256*) echo 'rank 0 failed (CUDA out of memory)' >&2; exit 2 ;;\nesac\n"
+                "while [ $# -gt 1 ]; do if [ \"$1\" = -o ]; then echo '{}' >\"$2\"; fi; shift; done\n");
+  write_program(
+      bin / "lockstep-hwrunner-cuda",
+      "case $1 in\n  probe) echo '{\"protocol\":1,\"software\":{},\"backends\":[\"gloo\",\"nccl\"],\"devices\":"
+      "[\"NVIDIA A100-SXM4-80GB\",\"NVIDIA A100-SXM4-80GB\"],\"machine\":{\"gpu0_nvlinks\":\"12\"},\"missing\":"
+      "\"\"}' ;;\n"
+      "  watch) echo time_s,gpu,utilisation,sm_clock_hz,power_w,temperature_c,memory_used_bytes,throttled\n"
+      "    echo 1,0,0.5,1.5e9,300,60,1,; echo 1,0,0.5,1.1e9,400,60,1,power cap; exec sleep 1000 ;;\n"
+      "  slowdown) echo blocks ;;\nesac\n");
+  setenv("LOCKSTEP_PYTHON", "/nowhere/python", 1);
+  const Said here = said("--prebuilt '" + bin.string() + "' --out '" + out.string() + "'");
+  EXPECT_EQ(here.code, 1) << here.text;
+  std::ifstream file(out / "summary.txt");
+  const std::string summary{std::istreambuf_iterator<char>(file), {}};
+  for (const char* row :
+       {"tests +skipped", "single-fp32 +passed", "single-amp-bf16 +passed", "ddp-of-one +passed", "slowdown +passed",
+        "nccl-sizes +passed", "nccl +passed", "gloo +passed", "copies +FAILED +[0-9]+ +exit code 2; no such copy",
+        "sweep-cpp-64 +passed", "sweep-cpp-256 +fits not +0 +out of memory: the largest batch tried that fits is 64",
+        "sweep-python +skipped", "SM clock: 1300 MHz on average, 1100 to 1500, 2 samples",
+        "slowed down by power cap: 50.0 % of the samples"})
+    EXPECT_THAT(summary, ContainsRegex(row));
+  EXPECT_THAT(summary, Not(HasSubstr("sweep-cpp-1024")));
+  EXPECT_THAT(here.text, HasSubstr("not all steps passed"));
+  EXPECT_TRUE(std::filesystem::exists(out / "single-fp32.json"));
+  for (const char* node : {"node.yaml", "node-shared.yaml"})
+    EXPECT_EQ(lockstep_in_process({"show", "topology", (out / node).string()}).code, 0) << node;
+  const Outcome scenario =
+      lockstep_in_process({"show", "scenario", (out / "resnet50.yaml").string(), "--set", "gpus=2"});
+  EXPECT_EQ(scenario.code, 0) << scenario.err;
 }
 
 TEST_F(GpuCheck, tells_its_options_and_refuses_others) {
