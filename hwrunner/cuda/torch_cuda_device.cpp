@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
@@ -18,6 +17,7 @@
 #include "hwrunner/cuda/cuda_device.h"
 #include "hwrunner/cuda/cuda_facts.h"
 #include "hwrunner/cuda/torch_cuda_dp.h"
+#include "hwrunner/gpu/event_clock.h"
 #include "hwrunner/gpu/gpu_watch.h"
 #include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/torch_group.h"
@@ -51,29 +51,6 @@ class TimedEvent {
 
  private:
   cudaEvent_t event_ = nullptr;
-};
-
-// From events to the host's clock. An event only knows how long before another it was, as a float of milliseconds: that
-// is exact to a microsecond up to some 10 s, so the event measured from is replaced by a later one on the way, and
-// stays early enough that marks looked up out of order come after it.
-class EventClock {
- public:
-  explicit EventClock(std::shared_ptr<TimedEvent> reached_now)
-      : early_{std::move(reached_now), monotonic_s()}, late_(early_) {}
-
-  double seconds(const std::shared_ptr<TimedEvent>& event) {
-    const std::lock_guard lock(mutex_);
-    const double now_s = early_.second + event->since(*early_.first);
-    if (now_s - early_.second > 2 * kRenewed_s) {
-      early_ = std::exchange(late_, {event, now_s});
-    }
-    return now_s;
-  }
-
- private:
-  static constexpr double kRenewed_s = 5;
-  std::mutex mutex_;
-  std::pair<std::shared_ptr<TimedEvent>, double> early_, late_;
 };
 
 // What NCCL's process group reads from the environment, unless the user says otherwise: a collective that does not end
@@ -110,7 +87,7 @@ class CudaDevice : public TorchDevice {
     auto start = std::make_shared<TimedEvent>();
     start->record(c10::cuda::getCurrentCUDAStream(first_));
     wait_for(*start);
-    clock_ = std::make_unique<EventClock>(std::move(start));
+    clock_ = std::make_unique<EventClock<TimedEvent>>(std::move(start), monotonic_s());
   }
 
   at::Device of_replica(int replica) const override {
@@ -225,7 +202,7 @@ class CudaDevice : public TorchDevice {
   CudaDeviceOptions options_;
   c10::DeviceIndex first_;
   std::unique_ptr<GpuWatch> watch_;
-  std::unique_ptr<EventClock> clock_;
+  std::unique_ptr<EventClock<TimedEvent>> clock_;
 };
 
 }  // namespace

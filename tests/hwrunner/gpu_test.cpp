@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
+#include "hwrunner/gpu/event_clock.h"
 #include "hwrunner/gpu/gpu_watch.h"
 #include "hwrunner/gpu/nvml.h"
 #include "hwrunner/gpu/slowdown.h"
@@ -134,6 +138,44 @@ TEST(NvmlSummary, warns_from_a_tenth_of_the_samples_on) {
   summary.add(capped);
   ASSERT_TRUE(summary.warning());
   EXPECT_EQ(summary.facts().at("gpu_sm_clock_hz_min"), "1e+09");
+}
+
+// --- The clock of events ------------------------------------------------------------------------------
+
+// As cudaEventElapsedTime: a float of milliseconds.
+struct FakeEvent {
+  double at_s = 0;
+  double since(const FakeEvent& earlier) const {
+    const float milliseconds = static_cast<float>((at_s - earlier.at_s) * 1e3);
+    EXPECT_GE(milliseconds, 0) << "an event from before the one that is measured from";
+    EXPECT_LE(milliseconds, 60e3);
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+};
+
+TEST(EventClock, stays_exact_for_hours) {
+  EventClock<FakeEvent> clock(std::make_shared<FakeEvent>(FakeEvent{100}), 5000);
+  double worst_s = 0;
+  for (double at = 100; at < 100 + 4 * 3600; at += 0.731) {
+    const double told = clock.seconds(std::make_shared<FakeEvent>(FakeEvent{at}));
+    worst_s = std::max(worst_s, std::abs(told - 5000 - (at - 100)));
+  }
+  EXPECT_LT(worst_s, 200e-6);  // the rounding of some 3000 replacements adds up like a random walk
+}
+
+TEST(EventClock, takes_marks_of_some_seconds_in_any_order) {
+  EventClock<FakeEvent> clock(std::make_shared<FakeEvent>(FakeEvent{0}), 10);
+  for (double end = 4; end < 200; end += 3.7) {
+    EXPECT_NEAR(clock.seconds(std::make_shared<FakeEvent>(FakeEvent{end})), 10 + end, 5e-5);
+    for (double at = end - 4; at < end; at += 0.9)  // buckets, after the step that they belong to
+      EXPECT_NEAR(clock.seconds(std::make_shared<FakeEvent>(FakeEvent{at})), 10 + at, 5e-5);
+  }
+}
+
+TEST(EventClock, bears_steps_longer_than_it_renews_itself) {
+  EventClock<FakeEvent> clock(std::make_shared<FakeEvent>(FakeEvent{0}), 0);
+  for (double at = 0; at < 300; at += 20)
+    EXPECT_NEAR(clock.seconds(std::make_shared<FakeEvent>(FakeEvent{at})), at, 5e-5);
 }
 
 // --- Beside a kernel ------------------------------------------------------------------------------------
