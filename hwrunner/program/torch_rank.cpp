@@ -174,6 +174,8 @@ class TorchRank : public RankTrainer {
     return done;
   }
 
+  std::int64_t peak_memory_bytes() const override { return trainer_->peak_memory_bytes(); }
+
   std::map<std::string, std::string> logging() const override {
     auto log = trainer_->ddp_log();
     if (plan_.paced()) log[kPacedLate] = fmt::format("{}", late_s_);

@@ -8,6 +8,7 @@
 
 #include "hwrunner/trainers/bench.h"
 #include "hwrunner/trainers/laps.h"
+#include "hwrunner/trainers/torch_device.h"
 
 namespace lockstep {
 
@@ -20,6 +21,20 @@ inline std::string element_name(at::ScalarType type) {
   if (type == at::kHalf) return "half";
   if (type == at::kBFloat16) return "bfloat16";
   return type == at::kFloat ? "float" : "int64";
+}
+
+inline std::shared_ptr<TorchDevice> device_of(const TrainerOptions& options) {
+  return options.device ? options.device : make_cpu_device();
+}
+
+// Seconds of `iterations` calls of f, until the device is through with them.
+template <class F>
+double timed_s(TorchDevice& device, int iterations, F f) {
+  device.synchronise();
+  const double start = monotonic_s();
+  for (int i = 0; i < iterations; ++i) f();
+  device.synchronise();
+  return monotonic_s() - start;
 }
 
 // Shares a time budget out among the sizes of one series, which grow: a size may take a quarter of what is left.

@@ -8,7 +8,6 @@
 
 #include "hwrunner/modules/torch_error.h"
 #include "hwrunner/trainers/torch_bench.h"
-#include "hwrunner/trainers/torch_group.h"
 
 namespace lockstep {
 namespace {
@@ -22,8 +21,10 @@ class CollectivesBench : public Bench {
       : plan_(plan),
         rank_(options.group.rank),
         world_(options.group.world),
-        group_(make_gloo_group(options.group)),
-        period_(at::arange(0, kPeriod, at::kFloat)) {
+        device_(device_of(options)),
+        on_(device_->of_replica()),
+        group_(device_->make_group(options.group, nullptr)),
+        period_(at::arange(0, kPeriod, on_float())) {
     const std::vector<int> in_flight = options.group.gloo_threads > 1 ? std::vector<int>{1, 2} : std::vector<int>{1};
     for (const char* what : {"all_reduce", "broadcast", "reduce"})
       for (const int n : in_flight) series_.push_back({what, n});
@@ -72,9 +73,11 @@ class CollectivesBench : public Bench {
 
   void make_room(int in_flight, std::int64_t count) {
     for (at::Tensor& buffer : buffers_)
-      if (buffer.numel() < count) buffer = at::zeros({count}, at::kFloat);
-    while (static_cast<int>(buffers_.size()) < in_flight) buffers_.push_back(at::zeros({count}, at::kFloat));
+      if (buffer.numel() < count) buffer = at::zeros({count}, on_float());
+    while (static_cast<int>(buffers_.size()) < in_flight) buffers_.push_back(at::zeros({count}, on_float()));
   }
+
+  at::TensorOptions on_float() const { return at::TensorOptions(at::kFloat).device(on_); }
 
   // Mean seconds of one, `in_flight` at a time: the oldest is waited for before the next one starts.
   double timed(const Series& series, std::int64_t count, int iterations) {
@@ -82,6 +85,7 @@ class CollectivesBench : public Bench {
     std::vector<at::Tensor> messages;
     for (const at::Tensor& buffer : buffers_) messages.push_back(buffer.narrow(0, 0, count).zero_());
     agreed(0);
+    device_->synchronise();
     const double start = monotonic_s();
     std::deque<c10::intrusive_ptr<c10d::Work>> under_way;
     for (int i = 0; i < iterations; ++i) {
@@ -92,6 +96,7 @@ class CollectivesBench : public Bench {
       under_way.push_back(launched(series.what, messages[static_cast<std::size_t>(i % series.in_flight)]));
     }
     for (const auto& work : under_way) work->wait();
+    device_->synchronise();  // waiting for NCCL holds up its stream alone
     return (monotonic_s() - start) / iterations;
   }
 
@@ -104,7 +109,7 @@ class CollectivesBench : public Bench {
 
   // Whole numbers below 2^24 are exact in fp32, in whatever order they are added.
   at::Tensor pattern(std::int64_t count, double factor, double plus) const {
-    at::Tensor values = at::zeros({(count + kPeriod - 1) / kPeriod, kPeriod}, at::kFloat);
+    at::Tensor values = at::zeros({(count + kPeriod - 1) / kPeriod, kPeriod}, on_float());
     values.copy_(period_.mul(factor).add_(plus));
     return values.view({-1}).narrow(0, 0, count);
   }
@@ -120,7 +125,7 @@ class CollectivesBench : public Bench {
 
   // The largest value of all ranks, so that all decide alike; a barrier as well.
   double agreed(double value) {
-    std::vector<at::Tensor> list{at::tensor({value}, at::kDouble)};
+    std::vector<at::Tensor> list{at::tensor({value}, at::kDouble).to(on_)};
     c10d::AllreduceOptions options;
     options.reduceOp = c10d::ReduceOp::MAX;
     group_->allreduce(list, options)->wait();
@@ -129,6 +134,8 @@ class CollectivesBench : public Bench {
 
   BenchPlan plan_;
   int rank_, world_;
+  std::shared_ptr<TorchDevice> device_;
+  at::Device on_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   at::Tensor period_;
   std::vector<Series> series_;

@@ -23,6 +23,7 @@ struct OpWork {
   std::int64_t bytes = 0, count = 0;  // of the tensor that grows
   at::ScalarType type = at::kFloat;
   std::function<at::Tensor()> forward;
+  std::vector<at::Tensor> leaves;      // that get gradients
   double flop = 0, backward_flop = 0;  // 0: not counted
   double moved_bytes = 0, backward_bytes = 0;
 };
@@ -33,8 +34,14 @@ double bytes_of(std::initializer_list<at::Tensor> tensors) {
   return sum;
 }
 
-at::Tensor leaf(at::IntArrayRef shape, at::ScalarType type) {
-  return at::randn(shape, at::kFloat).mul_(0.1).to(type).requires_grad_(true);
+// Where the tensors of this bench lie, and of which type those are that autocast would cast.
+struct Where {
+  at::Device device;
+  at::ScalarType type;
+};
+
+at::Tensor leaf(at::IntArrayRef shape, const Where& where, at::ScalarType type) {
+  return at::randn(shape, at::kFloat).mul_(0.1).to(where.device, type).requires_grad_(true);
 }
 
 std::int64_t rows_for(std::int64_t bytes, std::int64_t row_elements, at::ScalarType type) {
@@ -50,17 +57,18 @@ OpWork sized(std::string shape, const at::Tensor& growing) {
   return work;
 }
 
-at::Tensor images(std::int64_t bytes, at::ScalarType type) {
-  return leaf({rows_for(bytes, kChannels * kImage * kImage, type), kChannels, kImage, kImage}, type);
+at::Tensor images(std::int64_t bytes, const Where& where, at::ScalarType type) {
+  return leaf({rows_for(bytes, kChannels * kImage * kImage, type), kChannels, kImage, kImage}, where, type);
 }
 std::string image_shape(const at::Tensor& x) {
   return fmt::format("{}x{}x{}x{}", x.size(0), kChannels, kImage, kImage);
 }
 
-OpWork conv(std::int64_t bytes, at::ScalarType type) {
-  const at::Tensor x = images(bytes, type), w = leaf({kChannels, kChannels, 3, 3}, type);
+OpWork conv(std::int64_t bytes, const Where& where) {
+  const at::Tensor x = images(bytes, where, where.type), w = leaf({kChannels, kChannels, 3, 3}, where, where.type);
   OpWork work = sized(image_shape(x) + " 3x3", x);
   work.forward = [x, w] { return at::conv2d(x, w, {}, 1, 1); };
+  work.leaves = {x, w};
   work.flop = 2.0 * static_cast<double>(x.numel()) * 9 * kChannels;
   work.backward_flop = 2 * work.flop;
   work.moved_bytes = bytes_of({x, x, w});
@@ -68,10 +76,12 @@ OpWork conv(std::int64_t bytes, at::ScalarType type) {
   return work;
 }
 
-OpWork linear(std::int64_t bytes, at::ScalarType type) {
-  const at::Tensor x = leaf({rows_for(bytes, kWidth, type), kWidth}, type), w = leaf({kWidth, kWidth}, type);
+OpWork linear(std::int64_t bytes, const Where& where) {
+  const at::Tensor x = leaf({rows_for(bytes, kWidth, where.type), kWidth}, where, where.type),
+                   w = leaf({kWidth, kWidth}, where, where.type);
   OpWork work = sized(fmt::format("{}x{}", x.size(0), kWidth), x);
   work.forward = [x, w] { return at::linear(x, w); };
+  work.leaves = {x, w};
   work.flop = 2.0 * static_cast<double>(x.numel()) * kWidth;
   work.backward_flop = 2 * work.flop;
   work.moved_bytes = bytes_of({x, x, w});
@@ -79,51 +89,56 @@ OpWork linear(std::int64_t bytes, at::ScalarType type) {
   return work;
 }
 
-OpWork batch_norm(std::int64_t bytes, at::ScalarType) {
-  const at::Tensor x = images(bytes, at::kFloat), scale = leaf({kChannels}, at::kFloat),
-                   shift = leaf({kChannels}, at::kFloat);
-  const at::Tensor mean = at::zeros({kChannels}), variance = at::ones({kChannels});
+OpWork batch_norm(std::int64_t bytes, const Where& where) {
+  const at::Tensor x = images(bytes, where, at::kFloat), scale = leaf({kChannels}, where, at::kFloat),
+                   shift = leaf({kChannels}, where, at::kFloat);
+  const at::Tensor mean = at::zeros({kChannels}).to(where.device), variance = at::ones({kChannels}).to(where.device);
   OpWork work = sized(image_shape(x), x);
   work.forward = [=] { return at::batch_norm(x, scale, shift, mean, variance, true, 0.1, 1e-5, true); };
+  work.leaves = {x, scale, shift};
   work.moved_bytes = bytes_of({x, x});
   work.backward_bytes = bytes_of({x, x, x});
   return work;
 }
 
-OpWork layer_norm(std::int64_t bytes, at::ScalarType) {
-  const at::Tensor x = leaf({rows_for(bytes, kRowWidth, at::kFloat), kRowWidth}, at::kFloat),
-                   scale = leaf({kRowWidth}, at::kFloat), shift = leaf({kRowWidth}, at::kFloat);
+OpWork layer_norm(std::int64_t bytes, const Where& where) {
+  const at::Tensor x = leaf({rows_for(bytes, kRowWidth, at::kFloat), kRowWidth}, where, at::kFloat),
+                   scale = leaf({kRowWidth}, where, at::kFloat), shift = leaf({kRowWidth}, where, at::kFloat);
   OpWork work = sized(fmt::format("{}x{}", x.size(0), kRowWidth), x);
   work.forward = [=] { return at::layer_norm(x, {kRowWidth}, scale, shift); };
+  work.leaves = {x, scale, shift};
   work.moved_bytes = bytes_of({x, x});
   work.backward_bytes = bytes_of({x, x, x});
   return work;
 }
 
-OpWork elementwise(std::int64_t bytes, at::ScalarType type) {
-  const at::Tensor x = images(bytes, type);
+OpWork elementwise(std::int64_t bytes, const Where& where) {
+  const at::Tensor x = images(bytes, where, where.type);
   OpWork work = sized(image_shape(x) + " relu", x);
   work.forward = [x] { return at::relu(x); };
+  work.leaves = {x};
   work.flop = work.backward_flop = static_cast<double>(x.numel());
   work.moved_bytes = bytes_of({x, x});
   work.backward_bytes = bytes_of({x, x, x});
   return work;
 }
 
-OpWork pooling(std::int64_t bytes, at::ScalarType type) {
-  const at::Tensor x = images(bytes, type);
+OpWork pooling(std::int64_t bytes, const Where& where) {
+  const at::Tensor x = images(bytes, where, where.type);
   OpWork work = sized(image_shape(x) + " max 3x3/2", x);
   work.forward = [x] { return at::max_pool2d(x, 3, 2, 1); };
+  work.leaves = {x};
   work.moved_bytes = work.backward_bytes = 1.25 * bytes_of({x});  // a quarter of the elements comes out
   return work;
 }
 
-OpWork attention(std::int64_t bytes, at::ScalarType type) {
-  const std::int64_t n = rows_for(bytes, kHeads * kPositions * kHeadWidth, type);
-  const auto part = [&] { return leaf({n, kHeads, kPositions, kHeadWidth}, type); };
+OpWork attention(std::int64_t bytes, const Where& where) {
+  const std::int64_t n = rows_for(bytes, kHeads * kPositions * kHeadWidth, where.type);
+  const auto part = [&] { return leaf({n, kHeads, kPositions, kHeadWidth}, where, where.type); };
   const at::Tensor q = part(), k = part(), v = part();
   OpWork work = sized(fmt::format("{}x{}x{}x{}", n, kHeads, kPositions, kHeadWidth), q);
   work.forward = [=] { return at::scaled_dot_product_attention(q, k, v); };
+  work.leaves = {q, k, v};
   work.flop = 2 * 2.0 * static_cast<double>(q.numel()) * kPositions;  // two products
   work.backward_flop = 2 * work.flop;                                 // four
   work.moved_bytes = bytes_of({q, q, q, q});
@@ -131,29 +146,32 @@ OpWork attention(std::int64_t bytes, at::ScalarType type) {
   return work;
 }
 
-OpWork softmax(std::int64_t bytes, at::ScalarType) {
-  const at::Tensor x = leaf({rows_for(bytes, kPositions, at::kFloat), kPositions}, at::kFloat);
+OpWork softmax(std::int64_t bytes, const Where& where) {
+  const at::Tensor x = leaf({rows_for(bytes, kPositions, at::kFloat), kPositions}, where, at::kFloat);
   OpWork work = sized(fmt::format("{}x{}", x.size(0), kPositions), x);
   work.forward = [x] { return at::softmax(x, -1); };
+  work.leaves = {x};
   work.moved_bytes = bytes_of({x, x});
   work.backward_bytes = bytes_of({x, x, x});
   return work;
 }
 
-OpWork embedding(std::int64_t bytes, at::ScalarType) {
-  const at::Tensor table = leaf({kVocabulary, kRowWidth}, at::kFloat);
-  const at::Tensor rows = at::randint(kVocabulary, {rows_for(bytes, kRowWidth, at::kFloat)}, at::kLong);
+OpWork embedding(std::int64_t bytes, const Where& where) {
+  const at::Tensor table = leaf({kVocabulary, kRowWidth}, where, at::kFloat);
+  const at::Tensor rows =
+      at::randint(kVocabulary, {rows_for(bytes, kRowWidth, at::kFloat)}, at::kLong).to(where.device);
   OpWork work = sized(fmt::format("{} of {}x{}", rows.numel(), kVocabulary, kRowWidth), rows);
   work.count = rows.numel() * kRowWidth;
   work.bytes = work.count * 4;
   work.type = at::kFloat;
   work.forward = [=] { return at::embedding(table, rows); };
+  work.leaves = {table};
   work.moved_bytes = 2 * static_cast<double>(work.bytes);
   work.backward_bytes = static_cast<double>(work.bytes) + bytes_of({table});  // the gradient of all rows is written
   return work;
 }
 
-using MakeWork = OpWork (*)(std::int64_t, at::ScalarType);
+using MakeWork = OpWork (*)(std::int64_t, const Where&);
 struct OpClass {
   const char* name;
   MakeWork make;
@@ -177,7 +195,11 @@ at::ScalarType tensor_type(Precision precision) {
 class OpsBench : public Bench {
  public:
   OpsBench(const BenchPlan& plan, const TrainerOptions& options, Precision precision)
-      : plan_(plan), options_(options), type_(tensor_type(precision)), sizes_(bench_sizes(plan)) {
+      : plan_(plan),
+        options_(options),
+        device_(device_of(options)),
+        where_{device_->of_replica(), tensor_type(precision)},
+        sizes_(bench_sizes(plan)) {
     at::set_num_threads(options.threads);
     at::manual_seed(options.seed);
   }
@@ -211,26 +233,23 @@ class OpsBench : public Bench {
     forward.bytes = bytes;
     if (!budget_.allows(bytes)) return left_out({forward, as_pass(forward, "backward")});
     const double start = monotonic_s();
-    const OpWork work = kind.make(bytes, type_);
+    OpWork work = kind.make(bytes, where_);
     const at::Tensor gradient = at::ones_like(work.forward());
     const auto both = [&] {
-      const at::Tensor out = work.forward();
-      const double before = monotonic_s();
-      out.backward(gradient);
-      return monotonic_s() - before;
+      let_gradients_go(work);
+      work.forward().backward(gradient);
     };
-    Laps laps;
-    double one_s = 0;
-    both();
-    laps.add_to(one_s);
+    timed_s(*device_, 1, both);
+    const double one_s = timed_s(*device_, 1, both);
     const int iterations = budget_.iterations(one_s);
-    for (int i = 0; i < std::min(iterations, plan_.warm_up); ++i) both();
-    laps = Laps();
-    for (int i = 0; i < iterations; ++i) work.forward();
-    laps.add_to(forward.time_s);
+    timed_s(*device_, std::min(iterations, plan_.warm_up), both);
     BenchRecord backward = as_pass(forward, "backward");
-    backward.time_s = 0;
-    for (int i = 0; i < iterations; ++i) backward.time_s += both();
+    forward.time_s = timed_s(*device_, iterations, work.forward);
+    for (int i = 0; i < iterations; ++i) {
+      let_gradients_go(work);
+      const at::Tensor out = work.forward();
+      backward.time_s += timed_s(*device_, 1, [&] { out.backward(gradient); });
+    }
     for (BenchRecord* one : {&forward, &backward}) {
       const bool back = one == &backward;
       describe(*one, work, iterations);
@@ -241,6 +260,11 @@ class OpsBench : public Bench {
     ready_ = {forward, backward};
   }
 
+  // As zero_grad does: a backward pass then writes gradients, and adds nothing.
+  static void let_gradients_go(OpWork& work) {
+    for (at::Tensor& leaf : work.leaves) leaf.mutable_grad().reset();
+  }
+
   // One tensor of that size, stepped by the scenario's optimizer.
   void optimizer(std::int64_t bytes) {
     BenchRecord record;
@@ -249,18 +273,15 @@ class OpsBench : public Bench {
     record.bytes = bytes;
     if (!budget_.allows(bytes)) return left_out({record});
     const double start = monotonic_s();
-    at::Tensor parameter = leaf({std::max<std::int64_t>(1, bytes / 4)}, at::kFloat);
+    at::Tensor parameter = leaf({std::max<std::int64_t>(1, bytes / 4)}, where_, at::kFloat);
     parameter.mutable_grad() = at::ones_like(parameter).detach();
     TorchOptimizer stepper(options_, {parameter});
-    Laps laps;
-    double one_s = 0;
-    stepper.step();
-    laps.add_to(one_s);
+    const auto step = [&] { stepper.step(); };
+    timed_s(*device_, 1, step);
+    const double one_s = timed_s(*device_, 1, step);
     const int iterations = budget_.iterations(one_s);
-    for (int i = 0; i < std::min(iterations, plan_.warm_up); ++i) stepper.step();
-    laps = Laps();
-    for (int i = 0; i < iterations; ++i) stepper.step();
-    laps.add_to(record.time_s);
+    timed_s(*device_, std::min(iterations, plan_.warm_up), step);
+    record.time_s = timed_s(*device_, iterations, step);
     describe(record, sized(fmt::format("{}", parameter.numel()), parameter), iterations);
     record.moved_bytes = words_per_parameter(options_.optimizer) * static_cast<double>(record.bytes);
     budget_.spend(monotonic_s() - start, one_s, record.bytes);
@@ -286,7 +307,8 @@ class OpsBench : public Bench {
 
   BenchPlan plan_;
   TrainerOptions options_;
-  at::ScalarType type_;
+  std::shared_ptr<TorchDevice> device_;
+  Where where_;
   std::vector<std::int64_t> sizes_;
   std::size_t at_ = 0;
   BenchBudget budget_{0, 1};
