@@ -19,6 +19,7 @@ bool lost_connection(const LaunchedRankState& rank) {
 
 std::string pass_of(const RunPlan& plan) {
   if (plan.benches()) return fmt::format("the bench of {}", name_of(plan.bench.kind));
+  if (plan.profiled) return "the profiled pass";
   return plan.instrumented ? "the instrumented pass" : fmt::format("repeat {}", plan.repeat + 1);
 }
 

@@ -131,6 +131,10 @@ std::string plan_to_json(const RunPlan& plan) {
   json["steps"] = plan.steps;
   json["repeat"] = plan.repeat;
   json["instrumented"] = plan.instrumented;
+  if (plan.profiled) {
+    json["profiled"] = true;
+    json["trace_file"] = plan.trace_file;
+  }
   json["threads_per_rank"] = plan.threads_per_rank;
   json["backend"] = name_of(plan.backend);
   if (plan.paced()) {
@@ -169,6 +173,8 @@ Expected<RunPlan> plan_from_json(std::string_view text) {
   fields.need("steps", plan.steps);
   fields.need("repeat", plan.repeat);
   fields.need("instrumented", plan.instrumented);
+  fields.may("profiled", plan.profiled);
+  fields.may("trace_file", plan.trace_file);
   fields.need("threads_per_rank", plan.threads_per_rank);
   fields.need("backend", backend);
   fields.may("dilate", plan.dilate);

@@ -56,6 +56,8 @@ struct RunPlan {
   int micro_steps = 1;
   int warm_up = 5, steps = 30;
   int repeat = 0;
+  bool profiled = false;      // the pass with a profiler; no samples either
+  std::string trace_file;     // of that pass: rank 0 keeps its Chrome trace there; empty: nobody does
   bool instrumented = false;  // the pass with hooks and marks; its step times are no samples
   int threads_per_rank = 1;
   Backend backend = Backend::Gloo;

@@ -42,7 +42,9 @@ struct ToJson {
     return json;
   }
   RunnerJson operator()(const FactsRecord& r) const {
-    return {{"type", "facts"}, {"peak_memory_bytes", r.peak_memory_bytes}, {"logging", r.logging}};
+    RunnerJson json = {{"type", "facts"}, {"peak_memory_bytes", r.peak_memory_bytes}, {"logging", r.logging}};
+    if (!r.profile.empty()) json["profile"] = r.profile;
+    return json;
   }
   RunnerJson operator()(const NoteRecord& r) const { return {{"type", "note"}, {"text", r.text}}; }
   RunnerJson operator()(const ErrorRecord& r) const {
@@ -126,6 +128,7 @@ std::optional<Record> of_type(const std::string& type, JsonFields& in) {
     FactsRecord r;
     in.may("peak_memory_bytes", r.peak_memory_bytes);
     in.may("logging", r.logging);
+    in.may("profile", r.profile);
     return r;
   }
   if (type == "note") {

@@ -75,6 +75,8 @@ inline constexpr const char* kPacedLate = "paced_late_s";
 struct FactsRecord {
   std::int64_t peak_memory_bytes = 0;          // of the device's allocator; on a CPU the launcher takes the process's
   std::map<std::string, std::string> logging;  // DDP's own logging fields, as text
+  // Of the profiled pass: seconds of a step by class of op, then by pass (hwrunner/trainers/op_classes.h).
+  std::map<std::string, std::map<std::string, double>> profile;
 };
 struct NoteRecord {
   std::string text;

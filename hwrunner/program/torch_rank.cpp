@@ -33,10 +33,11 @@ void check(const RunPlan& plan, const Scenario& scenario) {
   if (plan.backend == Backend::Nccl) refuse("the hardware runner does not run on GPUs yet");
   if (plan.benches()) return;
   if (plan.paced()) return;  // Pace::make knows what it does not have
-  if (scenario.precision != Precision::Fp32)
-    refuse(fmt::format("the hardware runner on CPUs trains with `precision: fp32` only, not {}",
-                       name_of(scenario.precision)));
-  if (scenario.clip_grad_norm) refuse("the hardware runner has no `optimizer.clip_grad_norm` yet");
+  if (plan.backend == Backend::Gloo && scenario.precision == Precision::Tf32)
+    refuse("a CPU has no TF32: `precision: tf32` needs a GPU");
+  if (scenario.loader.active()) refuse("the hardware runner has no data loader yet: leave `loader` out");
+  if (scenario.input.source == InputSource::Host && !scenario.input.touched)
+    refuse("the hardware runner's batches are touched: `input.touched: false` needs a data loader");
 }
 
 GroupOptions group_of(const RunPlan& plan, const RankPlace& place, const Scenario& scenario) {
@@ -69,6 +70,13 @@ TrainerOptions options_of(const RunPlan& plan, const RankPlace& place, const Sce
   options.optimizer = scenario.optimizer;
   options.optimizer_implementation = scenario.optimizer_implementation;
   options.weight_decay = scenario.weight_decay;
+  options.clip_grad_norm = scenario.clip_grad_norm;
+  options.precision = scenario.precision;
+  options.tf32_conv = scenario.tf32_conv;
+  options.tf32_matmul = scenario.tf32_matmul;
+  options.input = scenario.input;
+  options.host_sync = scenario.host_sync == HostSync::EachStep;
+  options.gil_hold_s = scenario.measure.gil_hold_s.value_or(0);
   options.zero_in_place = scenario.zero_grad == ZeroGrad::Zeros ||
                           (scenario.zero_grad == ZeroGrad::Auto && torch_version(scenario) < Version{2, 0});
   options.seed = scenario.seed;
@@ -83,7 +91,8 @@ TrainerOptions options_of(const RunPlan& plan, const RankPlace& place, const Sce
 // what the engine takes to come back belongs to the backward pass.
 std::map<std::string, double> parts_of(const MeasuredStep& s, Strategy strategy) {
   const bool communicates = strategy == Strategy::Ddp;
-  std::map<std::string, double> parts = {{"scatter", s.scatter_s},
+  std::map<std::string, double> parts = {{"copy_to_device", s.copy_to_device_s},
+                                         {"scatter", s.scatter_s},
                                          {"replicate", s.replicate_s},
                                          {"buffer_broadcast", s.buffer_broadcast_s},
                                          {"forward", s.forward_s},
@@ -159,6 +168,7 @@ class TorchRank : public RankTrainer {
   }
 
   TrainedStep step() override {
+    if (plan_.profiled && steps_ == plan_.warm_up) value_or_throw(trainer_->start_profile());
     const MeasuredStep s = value_or_throw(trainer_->step());
     TrainedStep done;
     done.end_s = s.start_s + s.total_s;
@@ -174,6 +184,13 @@ class TorchRank : public RankTrainer {
     return done;
   }
 
+  std::map<std::string, std::map<std::string, double>> profile() override {
+    if (!plan_.profiled) return {};
+    SecondsByClass seconds = value_or_throw(trainer_->profiled(options_.group.rank == 0 ? plan_.trace_file : ""));
+    for (auto& [name, passes] : seconds)
+      for (auto& [pass, total_s] : passes) total_s /= plan_.steps;
+    return seconds;
+  }
   std::int64_t peak_memory_bytes() const override { return trainer_->peak_memory_bytes(); }
 
   std::map<std::string, std::string> logging() const override {

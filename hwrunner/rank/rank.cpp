@@ -58,7 +58,8 @@ class RankLife {
     trainer_->barrier();
     tell(StartRecord{rank_clock_s()});
     plan_.benches() ? bench() : train();
-    tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging()});
+    const auto profile = trainer_->profile();  // its end is work, too
+    tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging(), profile});
     tell(DoneRecord{});
   }
 

@@ -99,6 +99,9 @@ std::optional<Error> wrong_together(const MeasureArguments& arguments) {
   const auto no = [](const char* option, const char* why, const char* hint) {
     return on_command_line(ErrorKind::Conflict, option, why, hint);
   };
+  const bool profile = arguments.profile || !arguments.trace_file.empty();
+  if (profile && !arguments.bench.empty()) return no("--profile", "a bench has no steps", "leave --profile out");
+  if (profile && arguments.paced) return no("--profile", "a paced run's ops wait", "leave --profile or --paced out");
   if (!arguments.paced) return std::nullopt;
   if (!arguments.bench.empty()) return no("--bench", "a bench computes for real", "leave --bench or --paced out");
   if (arguments.here) return no("--here", "a paced run has the scenario's machine", "leave --here or --paced out");
@@ -123,6 +126,12 @@ tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job&
         Errors{on_command_line(ErrorKind::Conflict, "--backend", "NCCL needs GPUs, and these are CPU cores",
                                arguments.here ? "leave --here out, or --backend gloo" : "--backend gloo")});
   if (auto wrong = not_this_machine(job.inputs, job.request.machine, nullptr)) return tl::unexpected(Errors{*wrong});
+  job.request.profile = arguments.profile || !arguments.trace_file.empty();
+  job.request.trace_file = arguments.trace_file;
+  if (job.request.profile && job.inputs.scenario().front_end == FrontEnd::Python)
+    return tl::unexpected(
+        Errors{on_command_line(ErrorKind::NotSupported, "--profile", "the Python front end does not profile its steps",
+                               "--set front_end=cpp")});
   const bool python = job.inputs.scenario().front_end == FrontEnd::Python && arguments.bench.empty();
   auto probe = python ? probe_python_runner(job.request.backend) : probe_runner(job.request.backend);
   if (!probe) return tl::unexpected(std::move(probe.error()));

@@ -155,6 +155,11 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("K")
       ->check(CLI::Range(1.0, 1e6))
       ->needs(paced);
+  measure.add_flag("--profile", raw.measure.profile, "One pass more, with a profiler: times by class of op");
+  measure
+      .add_option("--trace", raw.measure.trace_file,
+                  "As --profile, and keep Chrome traces: t.json gives t-ddp-2.json for ddp on 2 ranks")
+      ->type_name("FILE");
   add_bench(measure, raw.measure);
 
   CLI::App& sweep = add_command(app, "sweep", raw);
