@@ -1,6 +1,7 @@
 #include "hwrunner/cuda/torch_cuda_dp.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ThreadLocalState.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -11,6 +12,7 @@
 #include <torch/csrc/utils/tensor_flatten.h>
 
 #include <exception>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -75,17 +77,19 @@ void CudaDataParallel::replicate() {
 }
 
 // A new thread for each replica in each pass, as Python starts them; the first exception is rethrown.
-std::vector<at::Tensor> CudaDataParallel::forward(const std::vector<at::Tensor>& inputs, Laps& laps,
-                                                  MeasuredStep& step) {
+std::vector<at::Tensor> CudaDataParallel::parallel_forward(const std::vector<at::Tensor>& inputs, Laps& laps,
+                                                           MeasuredStep& step) {
   std::vector<std::vector<at::Tensor>> outputs(inputs.size());
   std::vector<std::exception_ptr> failed(inputs.size());
   std::vector<std::thread> threads;
+  const at::ThreadLocalState state;  // of this thread: a profiler that listens
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     threads.emplace_back([&, i] {
       try {
+        const at::ThreadLocalStateGuard same(state);
         at::set_num_threads(threads_);
         const c10::cuda::CUDAGuard guard(devices_[i]);
-        outputs[i] = replicas_[i]->outputs(inputs[i]);
+        outputs[i] = forward(*replicas_[i], inputs[i]);
       } catch (...) {
         failed[i] = std::current_exception();
       }
@@ -151,18 +155,23 @@ void CudaDataParallel::reduce_gradients() {
 at::Tensor CudaDataParallel::micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) {
   std::vector<at::Tensor> outputs;
   if (replicas_.empty()) {
-    outputs = base_->outputs(batch.input.to(devices_.front(), /*non_blocking=*/true));
+    outputs = forward(*base_, batch.input.to(devices_.front(), /*non_blocking=*/true));
   } else {
     const std::vector<at::Tensor> inputs = scatter(batch.input);
     laps.add_to(step.scatter_s);
     replicate();
     laps.add_to(step.replicate_s);
-    outputs = forward(inputs, laps, step);
+    outputs = parallel_forward(inputs, laps, step);
   }
-  at::Tensor loss = base_->loss(outputs, batch.labels);
+  at::Tensor loss;
+  {
+    std::optional<Amp::Guard> cast;
+    if (amp_ != nullptr) cast.emplace(*amp_);
+    loss = base_->loss(outputs, batch.labels);
+  }
   if (micro_steps > 1) loss = loss / micro_steps;
   laps.add_to(step.forward_s);
-  loss.backward();
+  (amp_ != nullptr ? amp_->scaled(loss) : loss).backward();
   laps.add_to(step.backward_s);
   if (!replicas_.empty()) reduce_gradients();
   laps.add_to(step.gradient_reduce_s);

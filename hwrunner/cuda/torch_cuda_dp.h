@@ -23,7 +23,7 @@ class CudaDataParallel : public TorchDp {
  private:
   std::vector<at::Tensor> scatter(const at::Tensor& input) const;
   void replicate();
-  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs, Laps& laps, MeasuredStep& step);
+  std::vector<at::Tensor> parallel_forward(const std::vector<at::Tensor>& inputs, Laps& laps, MeasuredStep& step);
   void reduce_gradients();
 
   std::shared_ptr<OpModule> base_;  // holds what the optimizer sees

@@ -16,6 +16,8 @@ namespace {
 
 // Ranks of a paced run wait rather than compute: many share a core, but each holds the model three times over.
 constexpr int kMostPacedRanks = 16;
+// A trace of more has tens of megabytes.
+constexpr int kProfiledSteps = 5;
 
 struct Row {
   Strategy strategy = Strategy::Single;
@@ -34,7 +36,7 @@ class StepWatch {
       : plan_(plan), tell_(tell), logs_(static_cast<std::size_t>(plan.processes())) {}
 
   void hear(int rank, const Record& record) {
-    if (!tell_ || plan_.instrumented) return;
+    if (!tell_ || plan_.instrumented || plan_.profiled) return;
     Log& log = logs_[static_cast<std::size_t>(rank)];
     if (const auto* start = std::get_if<StartRecord>(&record)) log.ends = {start->at_s};
     if (const auto* step = std::get_if<RankStepRecord>(&record)) log.ends.push_back(step->end_s);
@@ -71,11 +73,13 @@ class Measurer {
   Measurement run() {
     for (Row& row : rows_of()) rows_.push_back(std::move(row));
     total_ = static_cast<int>(std::count_if(rows_.begin(), rows_.end(), [](const Row& r) { return !r.not_run; })) *
-             (inputs_.scenario().measure.repeats + 1);
+             (inputs_.scenario().measure.repeats + 1 + (request_.profile ? 1 : 0));
     for (int repeat = 0; repeat < inputs_.scenario().measure.repeats; ++repeat) {
       for (std::size_t i = 0; i < rows_.size(); ++i) plain(rows_[repeat % 2 == 0 ? i : rows_.size() - 1 - i], repeat);
     }
     for (Row& row : rows_) instrumented(row);
+    if (request_.profile)
+      for (Row& row : rows_) profiled(row);
     return finish();
   }
 
@@ -152,7 +156,9 @@ class Measurer {
   LaunchOutcome launch_row(Row& row, RunPlan plan) {
     const char* unit = inputs_.topology.node.gpu.vendor == "cpu" ? "rank" : "GPU";
     std::string text = fmt::format("{} on {} {}{}, {}", name_of(row.strategy), row.gpus, unit, row.gpus == 1 ? "" : "s",
-                                   plan.instrumented ? "with marks" : fmt::format("repeat {}", plan.repeat + 1));
+                                   plan.profiled       ? "with a profiler"
+                                   : plan.instrumented ? "with marks"
+                                                       : fmt::format("repeat {}", plan.repeat + 1));
     if (done_ > 0) text += fmt::format(", about {} left", format_time(spent_s_ / done_ * (total_ - done_)));
     if (request_.progress) request_.progress(done_, total_, text);
     LaunchOptions options;
@@ -174,7 +180,7 @@ class Measurer {
     add_load(row, plan, before, cpu_counters(), outcome);
     spent_s_ += outcome.wall_s;
     ++done_;
-    if (outcome.failure && outcome.failure->refused && !plan.instrumented) {
+    if (outcome.failure && outcome.failure->refused && !plan.instrumented && !plan.profiled) {
       row.not_run = outcome.failure->sentence;
       total_ -= scenario().measure.repeats;  // what will not be tried
     } else if (outcome.failure && !outcome.failure->refused) {
@@ -210,6 +216,16 @@ class Measurer {
     plan.instrumented = true;
     LaunchOutcome outcome = launch_row(row, std::move(plan));
     if (!outcome.interrupted) row.launches.instrumented = std::move(outcome);
+  }
+
+  void profiled(Row& row) {
+    if (row.not_run || row.failed || stopped()) return;
+    RunPlan plan = row.launches.plan;
+    plan.profiled = true;
+    plan.steps = std::min(plan.steps, kProfiledSteps);
+    if (!request_.trace_file.empty()) plan.trace_file = trace_file_of(request_.trace_file, row.strategy, row.gpus);
+    LaunchOutcome outcome = launch_row(row, std::move(plan));
+    if (!outcome.interrupted) row.launches.profiled = std::move(outcome);
   }
 
   Run run_of(Row& row) {
@@ -311,6 +327,13 @@ class Measurer {
 };
 
 }  // namespace
+
+std::string trace_file_of(const std::string& trace_file, Strategy strategy, int gpus) {
+  const std::size_t dot = trace_file.rfind('.'), slash = trace_file.rfind('/');
+  const bool has_end = dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
+  const std::size_t end = has_end ? dot : trace_file.size();
+  return fmt::format("{}-{}-{}{}", trace_file.substr(0, end), name_of(strategy), gpus, trace_file.substr(end));
+}
 
 Measurement measure(const Inputs& inputs, const MeasureRequest& request) {
   return Measurer(inputs, request).run();

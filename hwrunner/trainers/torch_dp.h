@@ -5,10 +5,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "hwrunner/modules/torch_module.h"
 #include "hwrunner/trainers/laps.h"
+#include "hwrunner/trainers/torch_amp.h"
 #include "hwrunner/trainers/trainer.h"
 
 namespace lockstep {
@@ -23,6 +25,19 @@ class TorchDp {
 
   // Forward and backward of replicas x batch samples, loss divided by `micro_steps`; gradients are added to the base's.
   virtual at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) = 0;
+
+  // Forward passes run under amp's guard in each replica's thread; the loss is scaled before it goes back.
+  void set_amp(const Amp* amp) { amp_ = amp; }
+  // What a replica holds for each op: the lock of all replicas, for so long.
+  void set_gil(double hold_s) { gil_hold_s_ = hold_s; }
+
+ protected:
+  // In the replica's thread.
+  std::vector<at::Tensor> forward(OpModule& replica, const at::Tensor& input);
+
+  const Amp* amp_ = nullptr;
+  double gil_hold_s_ = 0;
+  std::mutex gil_;
 };
 
 class DpStandIn : public TorchDp {

@@ -216,6 +216,16 @@ TEST_F(Measure, takes_hooks_that_predictions_refuse) {
   EXPECT_THAT(predicted.err, HasSubstr("predictions know no communication hook yet"));
 }
 
+TEST_F(Measure, takes_a_loop_that_reads_the_loss_back_which_predictions_refuse) {
+  const std::string reading = std::string(small()) + "loop: {host_sync: each_step}\n";
+  EXPECT_EQ(measured({"--json", "--set", "measure.repeats=1"}, "", reading).code, 0);
+  const Outcome predicted = lockstep_in_process({"predict", "-"}, reading);
+  EXPECT_EQ(predicted.code, 1);
+  EXPECT_THAT(predicted.err, HasSubstr("loop.host_sync"));
+  EXPECT_THAT(predicted.err, HasSubstr("predictions do not read the loss back yet"));
+  EXPECT_EQ(lockstep_in_process({"predict", "-"}, std::string(small()) + "loop: {host_sync: none}\n").code, 0);
+}
+
 TEST_F(Measure, is_refused_for_another_machine_with_the_hint) {
   const Outcome gpus = measured({}, "", "model: resnet18\nbatch: {per_gpu: 2}\ntopology: dgx-a100-80gb\ngpus: 2\n");
   EXPECT_EQ(gpus.code, 1);
