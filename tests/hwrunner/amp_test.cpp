@@ -114,10 +114,11 @@ TEST(GradScaler, DoesNotCountASkippedStepOfAdam) {
   TrainerOptions options = plain_sgd(OptimizerImplementation::Fused);
   options.optimizer = OptimizerKind::Adam;
   GradScaler scaler(at::kCPU);
-  at::Tensor p = parameter_of({1});
-  TorchOptimizer optimizer(options, {p});
+  at::Tensor p = parameter_of({1}), q = parameter_of({1, 1});
+  TorchOptimizer optimizer(options, {p, q});
   for (const float gradient : {kInf, 32768.0F}) {
     give_gradient(p, {gradient});
+    give_gradient(q, {1, 1});
     scaler.step(optimizer);
     scaler.update();
   }
