@@ -15,12 +15,8 @@ using Device = void*;                  // nvmlDevice_t
 constexpr int kSmClock = 1;            // NVML_CLOCK_SM
 constexpr unsigned kMostNvlinks = 18;  // NVML_NVLINK_MAX_LINKS
 constexpr std::size_t kTextBytes = 96;
-struct Memory {
-  unsigned long long total, free, used;
-};
-struct Utilisation {
-  unsigned gpu, memory;  // per cent
-};
+using Memory = std::array<unsigned long long, 3>;  // nvmlMemory_t: total, free, used
+using Utilisation = std::array<unsigned, 2>;       // nvmlUtilization_t: GPU, memory; per cent
 
 struct Reason {
   std::uint64_t bit;
@@ -59,8 +55,8 @@ struct Nvml::Library {
   Status (*index)(Device, unsigned*) = nullptr;
   Status (*name)(Device, char*, unsigned) = nullptr;
   Status (*uuid)(Device, char*, unsigned) = nullptr;
-  Status (*memory)(Device, Memory*) = nullptr;
-  Status (*utilisation)(Device, Utilisation*) = nullptr;
+  Status (*memory)(Device, unsigned long long*) = nullptr;
+  Status (*utilisation)(Device, unsigned*) = nullptr;
   Status (*clock)(Device, int, unsigned*) = nullptr;
   Status (*max_clock)(Device, int, unsigned*) = nullptr;
   Status (*reasons)(Device, unsigned long long*) = nullptr;
@@ -175,8 +171,8 @@ NvmlGpu Nvml::gpu(int index) const {
   gpu.name = l.text(l.name, device);
   gpu.uuid = l.text(l.uuid, device);
   Memory memory{};
-  if (device != nullptr && l.memory != nullptr && l.memory(device, &memory) == 0)
-    gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
+  if (device != nullptr && l.memory != nullptr && l.memory(device, memory.data()) == 0)
+    gpu.memory_bytes = static_cast<std::int64_t>(memory[0]);
   gpu.max_sm_clock_hz = l.number(l.max_clock, device, kSmClock).value_or(0) * 1e6;
   gpu.pcie_generation = static_cast<int>(l.number(l.pcie_generation, device).value_or(0));
   gpu.pcie_width = static_cast<int>(l.number(l.pcie_width, device).value_or(0));
@@ -193,14 +189,14 @@ NvmlSample Nvml::sample(int index) const {
   NvmlSample sample;
   if (device == nullptr) return sample;
   Utilisation utilisation{};
-  if (l.utilisation != nullptr && l.utilisation(device, &utilisation) == 0)
-    sample.utilisation = utilisation.gpu / 100.0;
+  if (l.utilisation != nullptr && l.utilisation(device, utilisation.data()) == 0)
+    sample.utilisation = utilisation[0] / 100.0;
   if (const auto mhz = l.number(l.clock, device, kSmClock)) sample.sm_clock_hz = *mhz * 1e6;
   if (const auto milliwatts = l.number(l.power, device)) sample.power_w = *milliwatts * 1e-3;
   if (const auto degrees = l.number(l.temperature, device, 0)) sample.temperature_c = *degrees;
   Memory memory{};
-  if (l.memory != nullptr && l.memory(device, &memory) == 0)
-    sample.memory_used_bytes = static_cast<std::int64_t>(memory.used);
+  if (l.memory != nullptr && l.memory(device, memory.data()) == 0)
+    sample.memory_used_bytes = static_cast<std::int64_t>(memory[2]);
   unsigned long long bits = 0;
   if (l.reasons != nullptr && l.reasons(device, &bits) == 0) sample.clock_reasons_bits = bits;
   return sample;
