@@ -272,7 +272,9 @@ void add_loop(Table& t) {
       .range(1, 4096)
       .unset("auto")
       .doc("Physical cores of each node that training may use; auto = all of the node's");
-  t.later("loop", "What the training loop does between steps");
+  t.choice("loop.host_sync", &Scenario::host_sync, {{"none", HostSync::None}, {"each_step", HostSync::EachStep}})
+      .doc("each_step: the loop reads the loss after every step, as loss.item(); predictions refuse it");
+  t.no_shorthand("loop");
 }
 
 void add_input(Table& t) {
@@ -438,6 +440,11 @@ void add_measure(Table& t) {
        "measure.timeout", Unit::Seconds, [](auto& s) -> auto& { return s.measure.timeout_s; })
       .range(0.1, 3600)
       .doc("A rank that others wait for so long hangs; 20 expected steps where that is longer");
+  t.quantity(
+       "measure.gil", Unit::Seconds, [](auto& s) -> auto& { return s.measure.gil_hold_s; })
+      .above(0)
+      .unset("none")
+      .doc("Of dp on CPUs: each op of a replica holds a lock of all replicas so long first, as Python's interpreter");
   t.no_shorthand("measure");
 }
 

@@ -24,6 +24,9 @@ enum class HostMemory { Pageable, Pinned };
 enum class DpCopy { Device0, Scatter };
 // What launches the kernels. Auto: Python in predictions, whatever runner is there in measurements.
 enum class FrontEnd { Auto, Python, Cpp };
+// Whether the training loop reads the loss back. EachStep: after every step, as loss.item() does; only `lockstep
+// measure` runs it.
+enum class HostSync { None, EachStep };
 enum class JitterPer { Step, Rank, Op };
 
 const char* name_of(Strategy strategy);    // single, dp, ddp
@@ -81,6 +84,7 @@ struct MeasureOptions {
   int threads_per_rank = 1;  // also the cores that make a rank of a machine without GPUs
   double timeout_s = 60;
   int gloo_threads = 2;  // of each rank's process group: collectives in flight
+  std::optional<double> gil_hold_s;  // of the stand-in for DataParallel: each op holds all replicas' lock so long
 };
 
 struct Scenario {
@@ -113,6 +117,7 @@ struct Scenario {
   bool clip_grad_norm = false;
 
   FrontEnd front_end = FrontEnd::Auto;
+  HostSync host_sync = HostSync::None;
   std::optional<double> host_factor;  // unset = the node's
   std::optional<int> host_cores;      // of each node; unset = the node's
   InputOptions input;

@@ -96,6 +96,7 @@ class Collector {
     }
     times();
     instrumented();
+    profile();
     ranks();
     doubts();
     return std::move(run_);
@@ -169,6 +170,10 @@ class Collector {
     const auto collectives = collectives_of(logs, step->step, step->critical, plan_.paced());
     breakdown(*step_record(logs[step->critical], step->step), *step, collectives);
     buckets(collectives, *step);
+    if (const FactsRecord* facts = first_record<FactsRecord>(logs.front())) {
+      run_.ddp_logging_data = facts->logging;
+      run_.ddp_logging_data.erase(kPacedLate);
+    }
     run_.notes.push_back(fmt::format("breakdown and buckets are of a pass with marks, whose steps take {:+.1f} % ({})",
                                      (step->median_s / run_.step_time_s - 1) * 100, format_time(step->median_s)));
   }
@@ -213,6 +218,36 @@ class Collector {
     }
   }
 
+  void profile() {
+    if (!launches_.profiled) return;
+    if (launches_.profiled->failure) {
+      run_.notes.push_back("no profile: " + launches_.profiled->failure->sentence);
+      return;
+    }
+    const auto& logs = launches_.profiled->ranks;
+    const std::vector<double> steps = step_times_of(plan_, logs).steady_s;
+    const RankLog* slowest = nullptr;
+    for (const RankLog& log : logs)
+      if (slowest == nullptr || own_step_s(log) > own_step_s(*slowest)) slowest = &log;
+    const FactsRecord* facts = slowest == nullptr ? nullptr : first_record<FactsRecord>(*slowest);
+    if (facts == nullptr || steps.empty()) return;
+    for (const auto& [name, passes] : facts->profile) {
+      OpClassTimes times;
+      times.op_class = name;
+      const auto of = [&passes = passes](const char* pass) { return passes.count(pass) > 0 ? passes.at(pass) : 0; };
+      times.forward_s = of("forward");
+      times.backward_s = of("backward");
+      times.step_s = of("step");
+      run_.profile.push_back(std::move(times));
+    }
+    const auto total = [](const OpClassTimes& one) { return one.forward_s + one.backward_s + one.step_s; };
+    std::stable_sort(run_.profile.begin(), run_.profile.end(),
+                     [&](const OpClassTimes& a, const OpClassTimes& b) { return total(a) > total(b); });
+    const double median_s = lower_median(steps);
+    run_.notes.push_back(fmt::format("the profile is of a pass of its own, whose steps take {:+.1f} % ({})",
+                                     (median_s / run_.step_time_s - 1) * 100, format_time(median_s)));
+  }
+
   // Of the last repeat: one entry a rank, and how busy all of them kept the cores they had.
   void ranks() {
     const LaunchOutcome* last = nullptr;
@@ -229,9 +264,16 @@ class Collector {
       stats.step_time_s = own_step_s(log);
       if (facts != nullptr && facts->peak_memory_bytes > 0) stats.memory_allocated_bytes = facts->peak_memory_bytes;
       if (log.peak_memory_bytes > 0) stats.memory_reserved_bytes = log.peak_memory_bytes;
+      double own_cpu_s = 0;
+      int steps = 0;
+      for (const RankStepRecord* step : records_of<RankStepRecord>(log)) {
+        if (step->step < plan_.warm_up) continue;
+        own_cpu_s += step->cpu_s;
+        ++steps;
+      }
+      if (own_cpu_s > 0) stats.cpu_time_s = own_cpu_s / steps;
+      cpu_s += own_cpu_s;
       run_.ranks.push_back(std::move(stats));
-      for (const RankStepRecord* step : records_of<RankStepRecord>(log))
-        if (step->step >= plan_.warm_up) cpu_s += step->cpu_s;
     }
     for (const double step : step_times_of(plan_, last->ranks).steady_s) wall_s += step;
     const double cores = static_cast<double>(plan_.world_size) * plan_.threads_per_rank;

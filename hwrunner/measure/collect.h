@@ -28,13 +28,16 @@ struct Launches {
   RunPlan plan;                      // of any of them: strategy, sizes, steps
   std::vector<LaunchOutcome> plain;  // by repeat
   std::vector<int> repeats;          // their numbers
-  std::optional<LaunchOutcome> instrumented;
+  std::optional<LaunchOutcome> instrumented, profiled;
 };
 
 // step_time_s (lower median of the steady steps of all repeats), spread, samples, warm-up, throughput, breakdown,
 // hidden communication, buckets, ranks, implementation, notes. A run without a single steady step is `not_run` with the
 // failure as the reason; one with some keeps them and has the failure among its notes. No speed-up yet (compare_with).
 // `unit`: "images/s".
+//
+// The profile is that of the rank that took longest in the profiled pass, whose difference is a note as well; seconds
+// of one of its own steps, not scaled. ddp_logging_data is rank 0's, of the instrumented pass, which samples each step.
 //
 // The breakdown is that of the instrumented pass's median step on its latest rank, scaled to step_time_s; the
 // difference of the two passes is a note. What that rank waited for collectives is exposed_communication while one that

@@ -16,6 +16,8 @@ namespace {
 
 // Ranks of a paced run wait rather than compute: many share a core, but each holds the model three times over.
 constexpr int kMostPacedRanks = 16;
+// A trace of more has tens of megabytes.
+constexpr int kProfiledSteps = 5;
 
 struct Row {
   Strategy strategy = Strategy::Single;
@@ -34,7 +36,7 @@ class StepWatch {
       : plan_(plan), tell_(tell), logs_(static_cast<std::size_t>(plan.processes())) {}
 
   void hear(int rank, const Record& record) {
-    if (!tell_ || plan_.instrumented) return;
+    if (!tell_ || plan_.instrumented || plan_.profiled) return;
     Log& log = logs_[static_cast<std::size_t>(rank)];
     if (const auto* start = std::get_if<StartRecord>(&record)) log.ends = {start->at_s};
     if (const auto* step = std::get_if<RankStepRecord>(&record)) log.ends.push_back(step->end_s);
@@ -71,11 +73,13 @@ class Measurer {
   Measurement run() {
     for (Row& row : rows_of()) rows_.push_back(std::move(row));
     total_ = static_cast<int>(std::count_if(rows_.begin(), rows_.end(), [](const Row& r) { return !r.not_run; })) *
-             (inputs_.scenario().measure.repeats + 1);
+             (inputs_.scenario().measure.repeats + 1 + (request_.profile ? 1 : 0));
     for (int repeat = 0; repeat < inputs_.scenario().measure.repeats; ++repeat) {
       for (std::size_t i = 0; i < rows_.size(); ++i) plain(rows_[repeat % 2 == 0 ? i : rows_.size() - 1 - i], repeat);
     }
     for (Row& row : rows_) instrumented(row);
+    if (request_.profile)
+      for (Row& row : rows_) profiled(row);
     return finish();
   }
 
@@ -107,11 +111,16 @@ class Measurer {
       return fmt::format("a paced run has {} ranks at most", kMostPacedRanks);
     if (paced()) return std::nullopt;
     if (inputs_.topology.nodes_for(gpus) > 1) return "this machine is one node";
-    if (request_.backend == Backend::Gloo)
-      return too_many_ranks(request_.machine, gpus, scenario().measure.threads_per_rank);
+    if (!request_.on_gpus) return too_many_ranks(request_.machine, gpus, scenario().measure.threads_per_rank);
     const int there = static_cast<int>(request_.runner.devices.size());
-    if (gpus > there) return fmt::format("this machine has {} GPU{}", there, there == 1 ? "" : "s");
+    if (gpus > there && !shares_gpus(strategy))
+      return fmt::format("this machine has {} GPU{}", there, there == 1 ? "" : "s");
     return std::nullopt;
+  }
+
+  // Gloo's ranks may share a GPU, NCCL's may not.
+  bool shares_gpus(Strategy strategy) const {
+    return strategy == Strategy::Ddp && request_.backend == Backend::Gloo && !request_.runner.devices.empty();
   }
 
   Row row_of(Strategy strategy, int gpus) {
@@ -131,6 +140,7 @@ class Measurer {
     plan.steps = scenario().measure.steps;
     plan.threads_per_rank = scenario().measure.threads_per_rank;
     plan.backend = request_.backend;
+    plan.on_gpus = request_.on_gpus;
     if (paced()) {
       plan.dilate = request_.dilate;
       plan.kernel_factor = points_.calibration().factor;
@@ -146,7 +156,9 @@ class Measurer {
   LaunchOutcome launch_row(Row& row, RunPlan plan) {
     const char* unit = inputs_.topology.node.gpu.vendor == "cpu" ? "rank" : "GPU";
     std::string text = fmt::format("{} on {} {}{}, {}", name_of(row.strategy), row.gpus, unit, row.gpus == 1 ? "" : "s",
-                                   plan.instrumented ? "with marks" : fmt::format("repeat {}", plan.repeat + 1));
+                                   plan.profiled       ? "with a profiler"
+                                   : plan.instrumented ? "with marks"
+                                                       : fmt::format("repeat {}", plan.repeat + 1));
     if (done_ > 0) text += fmt::format(", about {} left", format_time(spent_s_ / done_ * (total_ - done_)));
     if (request_.progress) request_.progress(done_, total_, text);
     LaunchOptions options;
@@ -154,7 +166,7 @@ class Measurer {
     options.words = request_.runner.words;
     options.stop = request_.stop;
     const int cores_each = plan.threads_per_rank * (plan.world_size / plan.processes());
-    if (request_.backend == Backend::Gloo && !paced())
+    if (!request_.on_gpus && !paced())
       options.cores = cores_for(plan.processes(), cores_each, request_.machine.allowed);
     StepWatch watch(plan, request_.each_step);
     options.on_record = [&](int rank, const Record& record) {
@@ -168,7 +180,7 @@ class Measurer {
     add_load(row, plan, before, cpu_counters(), outcome);
     spent_s_ += outcome.wall_s;
     ++done_;
-    if (outcome.failure && outcome.failure->refused && !plan.instrumented) {
+    if (outcome.failure && outcome.failure->refused && !plan.instrumented && !plan.profiled) {
       row.not_run = outcome.failure->sentence;
       total_ -= scenario().measure.repeats;  // what will not be tried
     } else if (outcome.failure && !outcome.failure->refused) {
@@ -187,7 +199,7 @@ class Measurer {
     row.load.after.throttled += after.throttled - before.throttled;
     row.load.wall_s += outcome.wall_s;
     for (const RankLog& rank : outcome.ranks) row.load.own_cpu_s += rank.cpu_s;
-    if (!plan.paced()) row.load.threads = plan.world_size * plan.threads_per_rank;
+    if (!plan.paced() && !plan.on_gpus) row.load.threads = plan.world_size * plan.threads_per_rank;
   }
 
   void plain(Row& row, int repeat) {
@@ -206,6 +218,16 @@ class Measurer {
     if (!outcome.interrupted) row.launches.instrumented = std::move(outcome);
   }
 
+  void profiled(Row& row) {
+    if (row.not_run || row.failed || stopped()) return;
+    RunPlan plan = row.launches.plan;
+    plan.profiled = true;
+    plan.steps = std::min(plan.steps, kProfiledSteps);
+    if (!request_.trace_file.empty()) plan.trace_file = trace_file_of(request_.trace_file, row.strategy, row.gpus);
+    LaunchOutcome outcome = launch_row(row, std::move(plan));
+    if (!outcome.interrupted) row.launches.profiled = std::move(outcome);
+  }
+
   Run run_of(Row& row) {
     if (row.not_run) {
       Run run;
@@ -222,6 +244,9 @@ class Measurer {
     }
     run.scaling = scenario().global_batch ? "strong" : "weak";
     for (std::string& one : disturbances(request_.machine, row.load)) run.notes.push_back(std::move(one));
+    const int devices = static_cast<int>(request_.runner.devices.size());
+    if (request_.on_gpus && row.gpus > devices)
+      run.notes.push_back(fmt::format("{} ranks share {} GPU{}", row.gpus, devices, devices == 1 ? "" : "s"));
     points_.add_epochs(run);
     if (paced()) against_prediction(row, run);
     return run;
@@ -273,7 +298,8 @@ class Measurer {
               for (const auto& [key, value] : interface_facts(hello->network_interface)) result.machine[key] = value;
               communicates = communicates || row.gpus > 1;
             }
-    for (std::size_t i = 0; i < request_.runner.devices.size() && request_.backend == Backend::Nccl; ++i)
+    if (request_.on_gpus) result.machine.insert(request_.runner.machine.begin(), request_.runner.machine.end());
+    for (std::size_t i = 0; i < request_.runner.devices.size() && request_.on_gpus; ++i)
       result.machine[fmt::format("gpu{}", i)] = request_.runner.devices[i];
     if (paced()) {
       result.fidelity = {{"compute", "paced"},
@@ -301,6 +327,13 @@ class Measurer {
 };
 
 }  // namespace
+
+std::string trace_file_of(const std::string& trace_file, Strategy strategy, int gpus) {
+  const std::size_t dot = trace_file.rfind('.'), slash = trace_file.rfind('/');
+  const bool has_end = dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
+  const std::size_t end = has_end ? dot : trace_file.size();
+  return fmt::format("{}-{}-{}{}", trace_file.substr(0, end), name_of(strategy), gpus, trace_file.substr(end));
+}
 
 Measurement measure(const Inputs& inputs, const MeasureRequest& request) {
   return Measurer(inputs, request).run();

@@ -27,7 +27,10 @@ struct StepEvent {
 
 struct MeasureRequest {
   Backend backend = Backend::Gloo;
-  double dilate = 0;  // above 0: paced (hwrunner/paced); results are in the scenario's time
+  bool on_gpus = false;    // else on the CPU's cores, or paced
+  bool profile = false;    // a third pass, with a profiler
+  std::string trace_file;  // of it, for each row with the row's name in it (trace_file_of); empty: none
+  double dilate = 0;       // above 0: paced (hwrunner/paced); results are in the scenario's time
   RunnerProbe runner;
   Machine machine;
   std::vector<HeldBack> held_back;  // rows that are known not to run
@@ -44,8 +47,12 @@ struct Measurement {
   bool interrupted = false;
 };
 
+// "t.json" of ddp on 2 ranks is t-ddp-2.json.
+std::string trace_file_of(const std::string& trace_file, Strategy strategy, int gpus);
+
 // The order of work: repeat by repeat all rows, every second repeat backwards, so that a machine that slowly changes
-// does so for all alike; the instrumented passes last. A row that fails is not tried again; the others go on.
+// does so for all alike; the instrumented
+// passes and then the profiled ones last. A row that fails is not tried again; the others go on.
 Measurement measure(const Inputs& inputs, const MeasureRequest& request);
 
 }  // namespace lockstep

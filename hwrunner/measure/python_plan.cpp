@@ -33,6 +33,7 @@ std::string python_plan(const Scenario& s, const Model& model) {
                    {"weight_decay", s.weight_decay},
                    {"zero_grad", word_of(s, "optimizer.zero_grad")},
                    {"clip_grad_norm", s.clip_grad_norm},
+                   {"host_sync", s.host_sync == HostSync::EachStep},
                    {"no_sync", s.accumulate_no_sync},
                    {"bucket_cap_bytes", bytes_or_null(s.ddp.bucket_cap_bytes)},
                    {"first_bucket_bytes", bytes_or_null(s.ddp.first_bucket_bytes)},
@@ -49,6 +50,7 @@ std::string python_plan(const Scenario& s, const Model& model) {
                    {"seed", s.seed}};
   // Refused by name: there is no data loader yet, and Python's process group takes no number of threads.
   if (s.loader.active()) training["loader"] = true;
+  if (s.input.source == InputSource::Host && !s.input.touched) training["input.touched"] = false;
   if (s.measure.gloo_threads != MeasureOptions().gloo_threads) training["gloo_threads"] = s.measure.gloo_threads;
   return Json{{"model", Json::parse(to_model_json(model))}, {"training", std::move(training)}}.dump();
 }

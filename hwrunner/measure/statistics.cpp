@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNormalPerMedianDistance = 1.4826;  // 1 / quantile(3/4) of the normal distribution
 constexpr double kMedianErrorFactor = 1.2533;        // sqrt(pi / 2): a median's standard error over a mean's
-constexpr double kOutlierDeviations = 5, kOutlierShare = 0.01;
+constexpr double kOutlierDeviations = 5, kOutlierShare = 0.01, kFewSteps = 650, kFewStepsPower = 2.5;
 constexpr double kDriftShare = 0.02, kDriftErrors = 3;
 constexpr std::size_t kLeastForDrift = 9, kLeastForAutocorrelation = 10;
 constexpr double kAlike = 0.3, kAlikeErrors = 2.6;
@@ -21,6 +21,16 @@ constexpr std::size_t kMostNamed = 3;
 
 double median_error(double deviation, std::size_t n) {
   return kMedianErrorFactor * deviation / std::sqrt(static_cast<double>(n));
+}
+
+// Distances from the median without that of the median itself, which is always 0.
+std::vector<double> distances_of(const std::vector<double>& values) {
+  if (values.size() < 2) return {};
+  const double median = lower_median(values);
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - median));
+  distances.erase(std::min_element(distances.begin(), distances.end()));
+  return distances;
 }
 
 }  // namespace
@@ -65,12 +75,23 @@ Spread spread_of(const std::vector<Samples>& repeats) {
   return spread;
 }
 
+double outlier_deviations(std::size_t distances) {
+  return kOutlierDeviations + kFewSteps / std::pow(static_cast<double>(distances), kFewStepsPower);
+}
+
 std::vector<Outlier> outliers_of(const std::vector<Samples>& repeats) {
+  std::vector<double> all;
+  for (const Samples& one : repeats)
+    for (const double distance : distances_of(one.step_times_s)) all.push_back(distance);
+  if (all.size() < 2) return {};
+  const double factor = outlier_deviations(all.size()) * kNormalPerMedianDistance;
+  const double of_all = lower_median(all);
   std::vector<Outlier> found;
   for (const Samples& one : repeats) {
-    if (one.step_times_s.empty()) continue;
+    if (one.step_times_s.size() < 2) continue;
     const double median = lower_median(one.step_times_s);
-    const double limit = std::max(kOutlierDeviations * robust_deviation(one.step_times_s), kOutlierShare * median);
+    const double distance = std::max(of_all, lower_median(distances_of(one.step_times_s)));
+    const double limit = std::max(factor * distance, kOutlierShare * median);
     for (std::size_t i = 0; i < one.step_times_s.size(); ++i)
       if (std::abs(one.step_times_s[i] - median) > limit)
         found.push_back({one.repeat, static_cast<int>(i), one.step_times_s[i], median});

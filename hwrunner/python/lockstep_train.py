@@ -864,8 +864,10 @@ def check_settings(settings, device):
     if device.type == "cpu":
         if settings.strategy == "dp":
             refuse("torch.nn.DataParallel needs GPUs: on CPUs it runs the module once; the stand-in for it is in C++")
-        if settings.precision in ("tf32", "amp-fp16"):
-            refuse(f"precision {settings.precision} needs a GPU")
+        if settings.precision == "tf32":
+            refuse("precision tf32 needs a GPU")
+        if settings.precision == "amp-fp16" and not hasattr(getattr(torch, "amp", None), "GradScaler"):
+            refuse("precision amp-fp16 on a CPU needs PyTorch 2.3 or newer")
     if settings.input_dtype not in DTYPES:
         refuse(f"the input cannot be {settings.input_dtype}")
 
@@ -1076,7 +1078,7 @@ class Trainer:
         self.optimizer = optimizer_for(s, [p for p in self.network.parameters() if p.requires_grad])
         if s.precision == "amp-fp16":
             amp = getattr(torch, "amp", None)
-            self.scaler = amp.GradScaler("cuda") if hasattr(amp, "GradScaler") else torch.cuda.amp.GradScaler()
+            self.scaler = amp.GradScaler(self.device.type) if hasattr(amp, "GradScaler") else torch.cuda.amp.GradScaler()
 
     def _register_hook(self):
         kind = self.settings.comm_hook

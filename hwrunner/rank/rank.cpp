@@ -57,6 +57,19 @@ class RankLife {
     tell(ReadyRecord{});
     trainer_->barrier();
     tell(StartRecord{rank_clock_s()});
+    plan_.benches() ? bench() : train();
+    const auto profile = trainer_->profile();  // its end is work, too
+    for (std::string& one : trainer_->warnings()) tell(NoteRecord{std::move(one)});
+    tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging(), profile});
+    tell(DoneRecord{});
+  }
+
+ private:
+  void bench() const {
+    while (const auto point = trainer_->bench_point()) tell(*point);
+  }
+
+  void train() const {
     double cpu_s = process_cpu_s();
     for (int step = 0; step < plan_.all_steps(); ++step) {
       const TrainedStep done = trainer_->step();
@@ -64,11 +77,8 @@ class RankLife {
       tell_step(step, done, now_cpu_s - cpu_s);
       cpu_s = now_cpu_s;
     }
-    tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging()});
-    tell(DoneRecord{});
   }
 
- private:
   // The launcher is gone, and so is the reason to go on.
   void tell(const Record& record) const {
     if (!writer_.write(record)) ::_exit(1);
@@ -184,7 +194,8 @@ ErrorRecord sorted_failure(const std::string& what) {
   else if (contains(what, {"Timed out", "timed out", "wait timeout", "timeout caused", "monitoredBarrier"}))
     record.kind = "timeout";
   else if (contains(what, {"Connection closed", "Connection reset", "Connection refused", "Broken pipe", "Read error",
-                           "Write error", "remote process exited", "ncclRemoteError"}))
+                           "Write error", "remote process exited", "ncclRemoteError", "ncclSystemError",
+                           "NCCL communicator was aborted"}))
     record.kind = "network";
   else
     record.kind = "exception";

@@ -1,6 +1,7 @@
 #include "hwrunner/trainers/torch_dp.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ThreadLocalState.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_copy.h>
@@ -9,6 +10,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -19,9 +21,11 @@ namespace {
 void on_threads(std::size_t count, int operator_threads, const std::function<void(std::size_t)>& f) {
   std::vector<std::exception_ptr> failed(count);
   std::vector<std::thread> threads;
+  const at::ThreadLocalState state;  // of this thread: a profiler that listens
   for (std::size_t i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       try {
+        const at::ThreadLocalStateGuard same(state);
         at::set_num_threads(operator_threads);
         f(i);
       } catch (...) {
@@ -68,6 +72,20 @@ void DpStandIn::reduce_gradients() {
   }
 }
 
+// Python takes its lock to launch an op and lets go of it while the op computes: here the lock is held for a while
+// before each op but the first of a pass.
+std::vector<at::Tensor> TorchDp::forward(OpModule& replica, const at::Tensor& input) {
+  std::optional<Amp::Guard> cast;
+  if (amp_ != nullptr) cast.emplace(*amp_);
+  if (gil_hold_s_ <= 0) return replica.outputs(input);
+  return replica.outputs(input, [this](std::size_t, const at::Tensor&) {
+    const std::lock_guard lock(gil_);
+    const double until = monotonic_s() + gil_hold_s_;
+    while (monotonic_s() < until) {
+    }
+  });
+}
+
 at::Tensor DpStandIn::micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) {
   const std::size_t n = replicas_.size();
   const std::int64_t each = batch.input.size(0) / static_cast<std::int64_t>(n);
@@ -79,7 +97,7 @@ at::Tensor DpStandIn::micro_step(const Batch& batch, int micro_steps, Laps& laps
   laps.add_to(step.replicate_s);
 
   std::vector<std::vector<at::Tensor>> outputs(n);
-  on_threads(n, threads_, [&](std::size_t i) { outputs[i] = replicas_[i]->outputs(inputs[i]); });
+  on_threads(n, threads_, [&](std::size_t i) { outputs[i] = forward(*replicas_[i], inputs[i]); });
   laps.add_to(step.forward_s);
   std::vector<at::Tensor> gathered;
   for (std::size_t o = 0; o < outputs.front().size(); ++o) {
@@ -88,12 +106,17 @@ at::Tensor DpStandIn::micro_step(const Batch& batch, int micro_steps, Laps& laps
     gathered.push_back(at::cat(parts, 0).requires_grad_(true));
   }
   laps.add_to(step.gather_s);
-  at::Tensor loss = replicas_.front()->loss(gathered, batch.labels);
+  at::Tensor loss;
+  {
+    std::optional<Amp::Guard> cast;
+    if (amp_ != nullptr) cast.emplace(*amp_);
+    loss = replicas_.front()->loss(gathered, batch.labels);
+  }
   if (micro_steps > 1) loss = loss / micro_steps;
   laps.add_to(step.forward_s);
 
   // The engine runs CPU work on the calling thread: one call for each replica makes them parallel.
-  loss.backward();
+  (amp_ != nullptr ? amp_->scaled(loss) : loss).backward();
   on_threads(n, threads_, [&](std::size_t i) {
     std::vector<at::Tensor> gradients;
     const std::int64_t start = static_cast<std::int64_t>(i) * outputs[i].front().size(0);

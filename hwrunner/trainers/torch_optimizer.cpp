@@ -8,6 +8,7 @@
 #include <ATen/ops/_foreach_lerp.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_sqrt.h>
+#include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_fused_sgd.h>
@@ -39,7 +40,7 @@ TorchOptimizer::TorchOptimizer(const TrainerOptions& options, std::vector<at::Te
     if (is_adam(kind_) || kind_ == OptimizerKind::SgdMomentum) first_.push_back(at::zeros_like(p).detach());
     if (is_adam(kind_)) {
       second_.push_back(at::zeros_like(p).detach());
-      steps_.push_back(at::zeros({}, at::kFloat));
+      steps_.push_back(at::zeros({}, p.options().dtype(at::kFloat)));  // where fused kernels want them
     }
   }
 }
@@ -89,6 +90,25 @@ void TorchOptimizer::step() {
   }
 }
 
+bool TorchOptimizer::fused() const {
+  return kind_ != OptimizerKind::None && implementation_ == OptimizerImplementation::Fused;
+}
+
+void TorchOptimizer::step(const at::Tensor& grad_scale, const at::Tensor& found_inf) {
+  const at::NoGradGuard no_grad;
+  const Lists all = lists();
+  if (all.parameters.empty()) return;
+  ++done_;
+  fused(all, grad_scale.defined() ? std::optional(grad_scale) : std::nullopt, found_inf);
+}
+
+std::vector<at::Tensor> TorchOptimizer::gradients() const {
+  std::vector<at::Tensor> list;
+  for (const at::Tensor& p : parameters_)
+    if (p.grad().defined()) list.push_back(p.grad());
+  return list;
+}
+
 // As torch/optim/sgd.py, _multi_tensor_sgd.
 void TorchOptimizer::sgd(const Lists& l) {
   std::vector<at::Tensor> gradients = l.gradients;
@@ -116,20 +136,27 @@ void TorchOptimizer::adam(const Lists& l) {
   at::_foreach_addcdiv_(l.parameters, l.first, deviations, -kRate / first);
 }
 
-void TorchOptimizer::fused(const Lists& l) {
+void TorchOptimizer::fused(const Lists& l, const std::optional<at::Tensor>& grad_scale,
+                           const std::optional<at::Tensor>& found_inf) {
   if (!is_adam(kind_)) {
     const double momentum = kind_ == OptimizerKind::SgdMomentum ? kMomentum : 0;
-    at::_fused_sgd_(l.parameters, l.gradients, l.first, decay_, momentum, kRate, 0, false, false, done_ == 1);
+    at::_fused_sgd_(l.parameters, l.gradients, l.first, decay_, momentum, kRate, 0, false, false, done_ == 1,
+                    grad_scale, found_inf);
     return;
   }
   at::_foreach_add_(l.steps, 1);
+  if (found_inf) at::_foreach_sub_(l.steps, std::vector<at::Tensor>(l.steps.size(), *found_inf));  // a step that is skipped does not count
   const auto update = [&](auto function) {
     function(l.parameters, l.gradients, l.first, l.second, std::vector<at::Tensor>{}, l.steps);
   };
   if (kind_ == OptimizerKind::Adam) {
-    update([&](auto&&... lists) { at::_fused_adam_(lists..., kRate, kBeta1, kBeta2, decay_, kEps, false, false); });
+    update([&](auto&&... lists) {
+      at::_fused_adam_(lists..., kRate, kBeta1, kBeta2, decay_, kEps, false, false, grad_scale, found_inf);
+    });
   } else {
-    update([&](auto&&... lists) { at::_fused_adamw_(lists..., kRate, kBeta1, kBeta2, decay_, kEps, false, false); });
+    update([&](auto&&... lists) {
+      at::_fused_adamw_(lists..., kRate, kBeta1, kBeta2, decay_, kEps, false, false, grad_scale, found_inf);
+    });
   }
 }
 

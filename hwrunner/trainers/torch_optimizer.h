@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <vector>
 
 #include "hwrunner/trainers/trainer.h"
@@ -14,6 +15,10 @@ class TorchOptimizer {
  public:
   TorchOptimizer(const TrainerOptions& options, std::vector<at::Tensor> parameters);
   void step();  // parameters without gradient are left alone
+  // Fused: divides gradients by `grad_scale` where there is one, and does nothing where `found_inf` is not 0.
+  void step(const at::Tensor& grad_scale, const at::Tensor& found_inf);
+  bool fused() const;
+  std::vector<at::Tensor> gradients() const;  // those that there are
   // The optimizer of Python lets go of gradients; LibTorch's zero_grad() would throw where they are views of buckets.
   void clear_gradients();
 
@@ -24,7 +29,8 @@ class TorchOptimizer {
   Lists lists();
   void sgd(const Lists& l);
   void adam(const Lists& l);
-  void fused(const Lists& l);
+  void fused(const Lists& l, const std::optional<at::Tensor>& grad_scale = {},
+             const std::optional<at::Tensor>& found_inf = {});
 
   OptimizerKind kind_;
   OptimizerImplementation implementation_;

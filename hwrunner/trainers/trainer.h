@@ -3,8 +3,8 @@
 // their steps together. Plain C++; times in seconds of this host's monotonic clock.
 //
 // A step is one optimizer step: gradients are cleared, then `micro_steps` times forward and backward, then the
-// optimizer. The data are synthetic and lie ready; micro-step m of rank r sees samples (m x world + r) x batch, ... of
-// the endless sequence that `seed` gives.
+// optimizer. The data are synthetic and lie ready on the device, or in the host's memory as `input` says; micro-step m
+// of rank r sees samples (m x world + r) x batch, ... of the endless sequence that `seed` gives.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "hwrunner/trainers/op_classes.h"
 #include "models/model.h"
 #include "scenarios/scenario.h"
 #include "simulator/base/error.h"
 
 namespace lockstep {
 
-class Pace;  // hwrunner/paced/pace.h
+class Pace;         // hwrunner/paced/pace.h
+class TorchDevice;  // hwrunner/trainers/torch_device.h
 
 struct GroupOptions {
   int rank = 0, world = 1;
@@ -42,6 +44,12 @@ struct TrainerOptions {
   OptimizerKind optimizer = OptimizerKind::SgdMomentum;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::Foreach;
   bool weight_decay = true;
+  bool clip_grad_norm = false;  // to a norm of 1
+  Precision precision = Precision::Fp32;
+  Switch tf32_conv = Switch::Auto, tf32_matmul = Switch::Auto;  // of GPUs
+  InputOptions input;          // where the batch lies when a step starts; `touched` is not looked at
+  bool host_sync = false;      // the host reads the loss after each step, and waits for it
+  double gil_hold_s = 0;       // Dp's stand-in: so long an op holds a lock that all replicas share
   bool zero_in_place = false;  // gradients are filled with zeros instead of let go
   std::uint64_t seed = 1;
   int threads = 1;               // of this rank's operators, or of each replica's
@@ -49,6 +57,11 @@ struct TrainerOptions {
   bool evaluation_mode = false;  // batch norms use their statistics, dropouts do nothing: for comparisons
   // Set: nothing is computed, ops and optimizer wait for it (Single and Ddp). Of this rank alone.
   std::shared_ptr<Pace> pace;
+  std::shared_ptr<TorchDevice> device;  // empty: the CPU
+  // Steps that are given to the device before one is waited for, as in a training loop that reads nothing back. Not
+  // with `instrument`.
+  int run_ahead = 0;
+  int steps = 0;  // that will be asked for, so that none is begun beyond them; 0: nobody knows
   GroupOptions group;
 };
 
@@ -63,7 +76,8 @@ struct MeasuredBucket {
 struct MeasuredStep {
   double start_s = 0;  // on the monotonic clock, common to all ranks of a host
   double total_s = 0;
-  double prepare_s = 0;  // clearing gradients; under DDP also the rebuilding of buckets
+  double copy_to_device_s = 0;  // of the batch
+  double prepare_s = 0;         // clearing gradients; under DDP also the rebuilding of buckets
   double buffer_broadcast_s = 0, forward_s = 0, backward_s = 0;
   double scatter_s = 0, replicate_s = 0, gather_s = 0, gradient_reduce_s = 0;  // Dp
   double exposed_communication_s = 0;  // from the end of the backward pass until the last gradient is back
@@ -87,6 +101,13 @@ class Trainer {
   virtual std::vector<std::int64_t> bucket_bytes() const = 0;
   // Gradients after a step, in the model's order; an empty one where a parameter has none.
   virtual std::vector<std::vector<float>> gradients() const = 0;
+  virtual std::int64_t peak_memory_bytes() const = 0;  // on the device; 0: the process's memory is all there is
+  virtual std::map<std::string, std::string> device_facts() const = 0;  // TorchDevice::facts
+  virtual std::vector<std::string> warnings() const = 0;
+  // Profiles the steps that follow, until profiled(), which gives seconds of all of them by class of op and pass.
+  // `trace_file`: where the Chrome trace goes; empty: nowhere. Errors: RunFailed.
+  virtual Expected<bool> start_profile() = 0;
+  virtual Expected<SecondsByClass> profiled(const std::string& trace_file) = 0;
   // What PyTorch's own DDP logger says (names as in _get_ddp_logging_data()); empty without DDP.
   virtual std::map<std::string, std::string> ddp_log() const = 0;
 };

@@ -55,13 +55,20 @@ std::optional<Error> wrong_sample_unit(SampleWord word, const Model& model) {
 namespace {
 
 std::optional<Error> not_predicted(const Scenario& scenario) {
-  if (scenario.ddp.hook == CommHook::None && scenario.front_end != FrontEnd::Cpp) return std::nullopt;
+  const bool syncs = scenario.host_sync != HostSync::None;
+  if (scenario.ddp.hook == CommHook::None && scenario.front_end != FrontEnd::Cpp && !syncs) return std::nullopt;
   Error error;
   error.kind = ErrorKind::NotSupported;
   if (scenario.front_end == FrontEnd::Cpp) {
     error.key = "front_end";
     error.message = "predictions are of Python's host times; `lockstep measure` runs cpp";
     error.allowed = "auto, python";
+    return error;
+  }
+  if (syncs) {
+    error.key = "loop.host_sync";
+    error.message = "predictions do not read the loss back yet; `lockstep measure` does";
+    error.allowed = "none";
     return error;
   }
   error.key = "ddp.hook";

@@ -9,6 +9,7 @@
 #include "hwrunner/launch/environment.h"
 #include "simulator/cli/commands.h"
 #include "simulator/cli/files.h"
+#include "simulator/cli/measure_bench.h"
 #include "simulator/cli/measure_text.h"
 #include "simulator/result/csv.h"
 #include "simulator/result/json.h"
@@ -98,7 +99,11 @@ std::optional<Error> wrong_together(const MeasureArguments& arguments) {
   const auto no = [](const char* option, const char* why, const char* hint) {
     return on_command_line(ErrorKind::Conflict, option, why, hint);
   };
+  const bool profile = arguments.profile || !arguments.trace_file.empty();
+  if (profile && !arguments.bench.empty()) return no("--profile", "a bench has no steps", "leave --profile out");
+  if (profile && arguments.paced) return no("--profile", "a paced run's ops wait", "leave --profile or --paced out");
   if (!arguments.paced) return std::nullopt;
+  if (!arguments.bench.empty()) return no("--bench", "a bench computes for real", "leave --bench or --paced out");
   if (arguments.here) return no("--here", "a paced run has the scenario's machine", "leave --here or --paced out");
   if (arguments.backend == "nccl") return no("--backend", "a paced run needs no GPU and has none", "--backend gloo");
   return std::nullopt;
@@ -108,7 +113,7 @@ tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job&
   if (arguments.paced) {
     job.request.backend = Backend::Gloo;
     job.request.dilate = arguments.dilate;
-    auto probe = probe_runner(job.request.backend);
+    auto probe = probe_runner(job.request.backend, false);
     if (!probe) return tl::unexpected(std::move(probe.error()));
     job.request.runner = *std::move(probe);
     return {};
@@ -120,9 +125,23 @@ tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job&
     return tl::unexpected(
         Errors{on_command_line(ErrorKind::Conflict, "--backend", "NCCL needs GPUs, and these are CPU cores",
                                arguments.here ? "leave --here out, or --backend gloo" : "--backend gloo")});
-  if (auto wrong = not_this_machine(job.inputs, job.request.machine, nullptr)) return tl::unexpected(Errors{*wrong});
-  const bool python = job.inputs.scenario().front_end == FrontEnd::Python;
-  auto probe = python ? probe_python_runner(job.request.backend) : probe_runner(job.request.backend);
+  job.request.on_gpus = !on_cores;
+  // Who asks for NCCL by name wants to know what of it is missing: the runner says that.
+  if (arguments.backend != "nccl")
+    if (auto wrong = not_this_machine(job.inputs, job.request.machine, nullptr)) return tl::unexpected(Errors{*wrong});
+  job.request.profile = arguments.profile || !arguments.trace_file.empty();
+  job.request.trace_file = arguments.trace_file;
+  if (job.request.profile && job.inputs.scenario().front_end == FrontEnd::Python)
+    return tl::unexpected(
+        Errors{on_command_line(ErrorKind::NotSupported, "--profile", "the Python front end does not profile its steps",
+                               "--set front_end=cpp")});
+  const bool python = job.inputs.scenario().front_end == FrontEnd::Python && arguments.bench.empty();
+  if (python && !nccl && !on_cores)
+    return tl::unexpected(Errors{on_command_line(
+        ErrorKind::Conflict, "--backend", "`front_end: python` computes on the CPU with Gloo, and these are GPUs",
+        "--backend nccl, or --set front_end=cpp")});
+  auto probe =
+      python ? probe_python_runner(job.request.backend) : probe_runner(job.request.backend, job.request.on_gpus);
   if (!probe) return tl::unexpected(std::move(probe.error()));
   job.request.runner = *std::move(probe);
   if (on_cores) return {};
@@ -187,6 +206,7 @@ int run_measure(const MeasureArguments& arguments, Output& output) {
   report_to(arguments, output, job.request);
   job.request.stop = &asked_to_stop;
   const StopOnSignals signals;
+  if (!arguments.bench.empty()) return run_bench(arguments, job.inputs, job.request, output);
   const Measurement measurement = measure(job.inputs, job.request);
   clear_progress(output);
   const Result& result = measurement.result;

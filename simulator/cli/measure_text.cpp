@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "simulator/base/format.h"
 #include "simulator/cli/predict_text.h"
 #include "simulator/cli/prediction_table.h"
 
@@ -42,6 +43,25 @@ void add_notes(const Result& result, std::string& text) {
     text += wrapped(fmt::format("{}: {}", fmt::join(rows, ", "), note), kColumns, 2) + '\n';
 }
 
+// By class of op what the profiled pass says, of the row with the most GPUs of each strategy.
+void add_profiles(const Result& result, std::string& text) {
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    const Run& run = result.runs[i];
+    const bool last = i + 1 == result.runs.size() || result.runs[i + 1].strategy != run.strategy;
+    if (run.profile.empty() || !last) continue;
+    TextTable table;
+    table.column("profile of " + name_of_row(run), "", Align::Left);
+    for (const char* pass : {"forward", "backward", "step"}) table.column(pass, "ms", Align::Right);
+    for (const OpClassTimes& one : run.profile) {
+      const auto ms = [](double seconds) { return seconds > 0 ? format_column(1e3 * seconds) : std::string("-"); };
+      table.row({one.op_class, ms(one.forward_s), ms(one.backward_s), ms(one.step_s)});
+    }
+    for (const std::string& line : table.header_lines()) text += line + '\n';
+    for (const std::string& line : table.lines()) text += line + '\n';
+    text += '\n';
+  }
+}
+
 void add_implementations(const Result& result, std::string& text) {
   std::vector<std::string> said;
   for (const Run& run : result.runs) {
@@ -67,6 +87,7 @@ std::string measurement_text(const Result& result, const Inputs& inputs, const O
   for (const std::string& line : table.lines()) text += line + '\n';
   if (table_only) return text;
   text += '\n';
+  add_profiles(result, text);
   if (result.partial) text += wrapped("Partial result: " + *result.partial, kColumns, 0) + '\n';
   add_implementations(result, text);
   add_notes(result, text);

@@ -69,6 +69,15 @@ void describe(A& a, T& r) {
   a.known("launch_thread_utilization", r.launch_thread_utilization);
   a.known("memory_allocated_bytes", r.memory_allocated_bytes);
   a.known("memory_reserved_bytes", r.memory_reserved_bytes);
+  a.known("cpu_time_s", r.cpu_time_s);
+}
+
+template <class A, Is<OpClassTimes> T>
+void describe(A& a, T& t) {
+  a.field("class", t.op_class);
+  a.known("forward_s", t.forward_s);
+  a.known("backward_s", t.backward_s);
+  a.known("step_s", t.step_s);
 }
 
 template <class A, Is<LinkUse> T>
@@ -175,6 +184,8 @@ void describe(A& a, T& run) {
   a.known("ranks", run.ranks);
   a.known("fits_memory", run.fits_memory);
   a.known("links", run.links);
+  a.known("profile", run.profile);
+  a.known("ddp_logging_data", run.ddp_logging_data);
   a.known("cpu_utilization", run.cpu_utilization);
   a.known("epoch_time_s", run.epoch_time_s);
   a.known("total_time_s", run.total_time_s);

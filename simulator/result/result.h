@@ -82,12 +82,19 @@ struct BucketTimes {
   int channels = 0;
 };
 
+// Of a profile: seconds of the critical rank by class of op in one step.
+struct OpClassTimes {
+  std::string op_class;
+  double forward_s = 0, backward_s = 0, step_s = 0;  // step: of the optimizer
+};
+
 struct RankStats {
   std::string ranks;  // "0-7" or "3"
   std::string host;   // node0; "node0-node3" for a folded range
   double step_time_s = 0;
   double gpu_utilization = 0, gpu_compute_utilization = 0, launch_thread_utilization = 0;  // 0: not known
   std::optional<std::int64_t> memory_allocated_bytes, memory_reserved_bytes;
+  std::optional<double> cpu_time_s;  // of all its threads in one step
 };
 
 struct LinkUse {
@@ -144,7 +151,9 @@ struct Run {
   std::vector<BucketTimes> buckets;
   std::vector<RankStats> ranks;
   std::vector<LinkUse> links;
-  std::optional<bool> fits_memory;  // what each rank reserves against the memory of its GPU
+  std::vector<OpClassTimes> profile;                    // measured, when asked for
+  std::map<std::string, std::string> ddp_logging_data;  // measured: what DDP's own logger says on rank 0
+  std::optional<bool> fits_memory;                      // what each rank reserves against the memory of its GPU
   std::optional<double> cpu_utilization, epoch_time_s, total_time_s, cost_per_epoch, cost_total;
   std::vector<std::string> notes;  // settings without effect, doubts: each a sentence
   std::vector<Span> timeline;      // of the critical rank in the shown step; only kept when asked for

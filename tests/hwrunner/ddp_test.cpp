@@ -419,9 +419,9 @@ TEST(Trainer, TheTimesOfAStepAddUpToIt) {
     ASSERT_TRUE(trainer);
     const auto step = (*trainer)->step();
     ASSERT_TRUE(step);
-    const double sum = step->prepare_s + step->buffer_broadcast_s + step->forward_s + step->backward_s +
-                       step->exposed_communication_s + step->optimizer_s + step->scatter_s + step->replicate_s +
-                       step->gather_s + step->gradient_reduce_s;
+    const double sum = step->copy_to_device_s + step->prepare_s + step->buffer_broadcast_s + step->forward_s +
+                       step->backward_s + step->exposed_communication_s + step->optimizer_s + step->scatter_s +
+                       step->replicate_s + step->gather_s + step->gradient_reduce_s;
     EXPECT_NEAR(sum, step->total_s, 1e-9);
     EXPECT_GT(step->forward_s, 0);
     EXPECT_GT(step->backward_s, 0);

@@ -22,6 +22,7 @@ RunPlan odd_plan() {
   plan.instrumented = true;
   plan.threads_per_rank = 6;
   plan.backend = Backend::Nccl;
+  plan.on_gpus = true;
   plan.timeouts = {1.25, 0.1, 3};
   plan.rendezvous = "/tmp/a \"b\"";
   plan.scenario_file = "x.yaml";
@@ -88,7 +89,9 @@ TEST(Record, each_kind_is_read_back_as_it_was_written) {
       StartRecord{1.0 / 3},
       BucketRecord{3, 1, 26494976, 0.1, 0.2, 0.3},
       step,
-      FactsRecord{1 << 20, {{"bucket_sizes", "1, 2"}}},
+      FactsRecord{1 << 20, {{"bucket_sizes", "1, 2"}}, {{"conv2d", {{"backward", 0.5}, {"forward", 0.25}}}}},
+      BenchRecord{"conv2d", "backward", "8x8", 4096, 1024, "float", 2, 20, 1e-3, 5, 1e9, 2e6, ""},
+      BenchRecord{"all_reduce", "", "", 8, 2, "float", 1, 0, 0, 0, 0, 0, "no time for it"},
       NoteRecord{"a note"},
       ErrorRecord{"timeout", "Timed out\twaiting", {1, 2}},
       DoneRecord{}};

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "models/derived.h"
@@ -19,6 +20,7 @@
 #include "tests/models/zoo_helpers.h"
 #ifdef LOCKSTEP_WITH_LIBTORCH
 #include "hwrunner/modules/module_facts.h"
+#include "hwrunner/trainers/trainer.h"
 #endif
 
 namespace lockstep {
@@ -87,6 +89,17 @@ class PythonFrontEnd : public ::testing::Test {
     words.insert(words.begin(), {"-W", "ignore", "-B", kScript});
     for (const std::string& python : pythons()) {
       Ended ended = run(python, words, variables, records);
+      if (ended.code != kNoTorch && ended.code != kNoProgram) return ended;
+    }
+    return std::nullopt;
+  }
+
+  // The same, with what it writes to standard error in its output.
+  std::optional<Ended> with_errors(const std::vector<std::string>& words) {
+    for (const std::string& python : pythons()) {
+      std::vector<std::string> all = {"-c", "exec \"$0\" \"$@\" 2>&1", python, "-W", "ignore", "-B", kScript};
+      all.insert(all.end(), words.begin(), words.end());
+      Ended ended = run("sh", all, {});
       if (ended.code != kNoTorch && ended.code != kNoProgram) return ended;
     }
     return std::nullopt;
@@ -435,6 +448,105 @@ measure: {steps: 3, warm_up: 2, repeats: 1}
   EXPECT_EQ(runs["ddp"]["implementation"], "DistributedDataParallel");
   EXPECT_GT(runs["ddp"]["breakdown_s"]["backward"].get<double>(), 0);
   EXPECT_TRUE(result["software"].contains("python")) << result["software"];
+}
+
+#ifdef LOCKSTEP_WITH_LIBTORCH
+// Weights, samples, scaler, clipping and optimizer are the same: so is the loss after six steps.
+TEST_F(PythonFrontEnd, TrainsInEachNumberFormatToTheLossOfTheCppTrainer) {
+  const Model model = zoo_model("mlp");
+  const std::string file = file_of(model, "mlp");
+  struct Case {
+    const char* name;
+    Precision precision;
+    bool clip;
+    OptimizerKind optimizer;
+    const char* optimizer_name;
+    OptimizerImplementation implementation;
+    const char* implementation_name;
+  };
+  using I = OptimizerImplementation;
+  std::set<std::string> losses;
+  for (const Case& one :
+       {Case{"fp32", Precision::Fp32, true, OptimizerKind::Sgd, "sgd", I::Foreach, "foreach"},
+        Case{"amp-bf16", Precision::AmpBf16, false, OptimizerKind::Adam, "adam", I::Foreach, "foreach"},
+        Case{"amp-fp16", Precision::AmpFp16, true, OptimizerKind::Adam, "adam", I::Foreach, "foreach"},
+        Case{"amp-fp16", Precision::AmpFp16, false, OptimizerKind::Adam, "adam", I::Fused, "fused"}}) {
+    SCOPED_TRACE(std::string(one.name) + " " + one.optimizer_name + " " + one.implementation_name);
+    std::vector<std::string> words = {"train",
+                                      file,
+                                      "--batch",
+                                      "16",
+                                      "--warm-up",
+                                      "2",
+                                      "--steps",
+                                      "4",
+                                      "--threads",
+                                      "1",
+                                      "--seed",
+                                      "5",
+                                      "--backend",
+                                      "gloo",
+                                      "--input",
+                                      "host",
+                                      "--host-sync",
+                                      "--precision",
+                                      one.name,
+                                      "--optimizer",
+                                      one.optimizer_name,
+                                      "--optimizer-implementation",
+                                      one.implementation_name};
+    if (one.clip) words.emplace_back("--clip-grad-norm");
+    const auto ended = with_errors(words);
+    LOCKSTEP_SKIP_WITHOUT(ended);
+    ASSERT_EQ(ended->code, 0) << ended->output;
+    const std::size_t at = ended->output.rfind("loss ");
+    ASSERT_NE(at, std::string::npos) << ended->output;
+    const double python = std::stod(ended->output.substr(at + 5));
+    TrainerOptions options;
+    options.batch = 16;
+    options.seed = 5;
+    options.precision = one.precision;
+    options.clip_grad_norm = one.clip;
+    options.optimizer = one.optimizer;
+    options.optimizer_implementation = one.implementation;
+    options.input.source = InputSource::Host;
+    options.host_sync = true;
+    auto trainer = make_trainer(std::make_shared<const Model>(model), options);
+    ASSERT_TRUE(trainer) << to_text(trainer.error().front());
+    double cpp = 0;
+    for (int i = 0; i < 6; ++i) {
+      const auto step = (*trainer)->step();
+      ASSERT_TRUE(step) << to_text(step.error().front());
+      cpp = step->loss;
+    }
+    EXPECT_NEAR(python, cpp, 2e-4 * cpp);
+    losses.insert(std::to_string(python));
+  }
+  EXPECT_GE(losses.size(), 3U);  // and each says something of its own
+}
+#endif
+
+TEST_F(PythonFrontEnd, MeasureObeysNumberFormatClippingAndReadingTheLossAndRefusesByName) {
+  const auto probe = script({"probe"});
+  LOCKSTEP_SKIP_WITHOUT(probe);
+  const std::string head =
+      "model: mlp\nbatch: {per_gpu: 8}\ntopology: {node: cpu-host, gpus_per_node: 1}\ngpus: [1]\nstrategy: single\n"
+      "front_end: python\nmeasure: {steps: 2, warm_up: 2, repeats: 1}\n";
+  const auto measured = [&](const std::string& more) {
+    const Ended ended = run(LOCKSTEP_PROGRAM, {"measure", write("scenario.yaml", head + more), "--json"}, {});
+    return Json::parse(ended.output)["runs"][0];
+  };
+  const Json run = measured(
+      "precision: amp-fp16\nloop: {host_sync: each_step}\noptimizer: {name: sgd, clip_grad_norm: true}\n"
+      "input: {source: host}\n");
+  EXPECT_FALSE(run.contains("not_run")) << run;
+  EXPECT_GT(run["breakdown_s"]["copy_to_device"], 0);
+  for (const auto& [more, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"precision: tf32\n", "precision tf32 needs a GPU"},
+           {"input: {source: host, touched: false}\n", "does not know `input.touched`"},
+           {"loader: {sample_cost: {mean: 1ms}}\n", "does not know `loader`"}}) {
+    EXPECT_NE(measured(more)["not_run"].get<std::string>().find(reason), std::string::npos) << more;
+  }
 }
 
 // Needs no torch: only Python itself.

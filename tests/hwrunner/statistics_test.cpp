@@ -66,6 +66,39 @@ TEST(Outliers, are_named_with_repeat_and_step) {
   EXPECT_EQ(found[1].step, 30);
 }
 
+// Steps that are normal and independent: hardly one measurement in a hundred has an outlier, however short it is.
+TEST(Outliers, are_as_rare_in_few_steps_as_in_many) {
+  for (const auto& [steps, repeats] : {std::pair{3, 1}, {3, 3}, {5, 1}, {5, 2}, {5, 3}, {10, 1}, {30, 3}}) {
+    constexpr unsigned kMeasurements = 2000;
+    int false_alarms = 0;
+    for (unsigned m = 0; m < kMeasurements; ++m) {
+      std::vector<Samples> all;
+      for (int r = 0; r < repeats; ++r)
+        all.push_back({r, noisy(static_cast<std::size_t>(steps), 10 * m + static_cast<unsigned>(r))});
+      false_alarms += outliers_of(all).empty() ? 0 : 1;
+    }
+    EXPECT_LE(false_alarms, 40) << steps << " steps, " << repeats << " repeats";  // 1 % expected, 2 % beyond chance
+  }
+}
+
+TEST(Outliers, of_five_steps_are_found_by_what_all_repeats_vary) {
+  std::vector<Samples> repeats = {{0, noisy(5, 11)}, {1, noisy(5, 12)}, {2, noisy(5, 13)}};
+  EXPECT_THAT(outliers_of(repeats), IsEmpty());
+  repeats[2].step_times_s[3] = 0.13;  // 30 % in a noise of 1 %
+  const auto found = outliers_of(repeats);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].repeat, 2);
+  EXPECT_EQ(found[0].step, 3);
+  EXPECT_THAT(outliers_of({{0, {0.1, 0.2}}}), IsEmpty());  // two steps: neither is the odd one out
+  EXPECT_THAT(outliers_of({{0, {0.1}}, {1, {0.2}}}), IsEmpty());
+}
+
+TEST(Outliers, need_more_deviations_where_there_are_few_steps) {
+  EXPECT_NEAR(outlier_deviations(4), 25.3, 0.05);
+  EXPECT_NEAR(outlier_deviations(12), 6.3, 0.05);
+  EXPECT_NEAR(outlier_deviations(89), 5, 0.01);
+}
+
 TEST(Outliers, are_not_made_of_steps_that_are_equal_but_for_the_clock) {
   std::vector<double> steps(30, 0.1);
   steps[3] = 0.1000001;

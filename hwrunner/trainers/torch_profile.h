@@ -1,0 +1,25 @@
+// Kineto, the profiler of PyTorch, through LibTorch: the calls of the host, and on GPUs the kernels. Includes LibTorch.
+#pragma once
+
+#include <string>
+
+#include "hwrunner/trainers/op_classes.h"
+
+namespace lockstep {
+
+// Listens to this thread, and to those that it hands its state to, from its making until finish(). One at a time.
+class StepProfile {
+ public:
+  explicit StepProfile(bool kernels);
+  ~StepProfile();
+  StepProfile(const StepProfile&) = delete;
+  StepProfile& operator=(const StepProfile&) = delete;
+
+  // Seconds in all. `trace_file`: where the Chrome trace goes; empty: nowhere.
+  SecondsByClass finish(const std::string& trace_file);
+
+ private:
+  bool listening_ = true;
+};
+
+}  // namespace lockstep
