@@ -88,10 +88,12 @@ int run_completions(const CompletionsArguments& arguments, Output& output);
 struct MeasureArguments {
   CommonArguments common;
   std::string file;
-  std::string backend;  // gloo, nccl; empty: by the scenario's devices
-  bool here = false;    // on this machine's cores, whatever the scenario's machine is
-  bool paced = false;   // computing waits for its modelled time
-  double dilate = 1;    // paced: so many times as long
+  std::string backend;                  // gloo, nccl; empty: by the scenario's devices
+  bool here = false;                    // on this machine's cores, whatever the scenario's machine is
+  bool paced = false;                   // computing waits for its modelled time
+  double dilate = 1;                    // paced: so many times as long
+  std::string rendezvous;               // HOST:PORT of node 0, where every host starts one of these
+  std::optional<int> nodes, node_rank;  // with it: how many hosts, and which this is
 };
 int run_measure(const MeasureArguments& arguments, Output& output);
 

@@ -244,16 +244,6 @@ TEST_F(Measure, without_a_runner_that_works_says_what_to_run) {
   }
 }
 
-TEST_F(Measure, under_another_launcher_would_start_all_ranks_several_times_and_does_not) {
-  setenv("RANK", "1", 1);
-  setenv("WORLD_SIZE", "2", 1);
-  const Outcome outcome = measured({});
-  unsetenv("RANK");
-  unsetenv("WORLD_SIZE");
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("starts its ranks itself"));
-}
-
 TEST_F(Measure, shows_a_table_with_spread_and_number_of_steps_and_what_to_doubt) {
   const Outcome outcome = measured({});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
