@@ -214,10 +214,10 @@ class AssembledCrew : public Crew {
       return seats_[static_cast<std::size_t>(rank)].peer == nullptr ? start_mine(one, rank, port, options, folder)
                                                                     : start_other(one, rank, port, options);
     };
+    mine.meanwhile = [this] { hear_all(); };
     LaunchOutcome outcome = lockstep::launch(plan, mine);
     on_one_clock(outcome, processes, before);
-    for (auto& [number, peer] : peers_)
-      if (peer->was_interrupted() && options_.stop != nullptr) *options_.stop = 1;
+    hear_all();
     outcome.interrupted = outcome.interrupted || (options_.stop != nullptr && *options_.stop != 0);
     return outcome;
   }
@@ -247,6 +247,13 @@ class AssembledCrew : public Crew {
     for (int i = 0; i < ranks; ++i) {
       world_.ranks.push_back({static_cast<int>(index), cores});
       seats_.push_back({peer, index});
+    }
+  }
+
+  void hear_all() {
+    for (auto& [number, peer] : peers_) {
+      peer->hear();
+      if (peer->was_interrupted() && options_.stop != nullptr) *options_.stop = 1;
     }
   }
 

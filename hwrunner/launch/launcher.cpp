@@ -36,6 +36,7 @@ class Launch {
   LaunchOutcome run() {
     while (!outcome_.failure && any_running()) {
       wait_for_news();
+      if (options_.meanwhile) options_.meanwhile();
       for (std::size_t i = 0; i < processes_.size(); ++i) hear(i);
       if (stopped_by_user()) break;
       judge();
