@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = RankHandle::News::Kind;
 constexpr double kClockPatience_s = 1;
-constexpr std::chrono::seconds kReapPatience{10};
+constexpr std::chrono::seconds kReapPatience{5};
 
 struct KindWord {
   Kind kind;

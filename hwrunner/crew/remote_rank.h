@@ -52,7 +52,7 @@ class RemoteRank : public RankHandle {
   std::vector<std::string> read_lines(bool& overlong) override;
   const std::string& hear_words() override { return words_; }
   void kill_group() override;
-  void reap() override;  // gives up after 10 s: the other process hangs itself
+  void reap() override;  // gives up after 5 s: the other process hangs itself
   double cpu_s() const override { return cpu_s_; }
   std::int64_t peak_memory_bytes() const override { return peak_memory_bytes_; }
 

@@ -19,7 +19,7 @@ class DpStandIn {
   DpStandIn(std::shared_ptr<OpModule> base, int replicas, int threads);
 
   // Forward and backward of replicas x batch samples, loss divided by `micro_steps`; gradients are added to the base's.
-  at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step);
+  at::Tensor micro_step(const TensorBatch& batch, int micro_steps, Laps& laps, MeasuredStep& step);
 
  private:
   void replicate();

@@ -99,7 +99,7 @@ class TorchTrainer : public Trainer {
   }
 
   at::Tensor micro_step(int m, bool sync, Laps& laps, MeasuredStep& step) {
-    const Batch& batch = batches_[static_cast<std::size_t>(m)];
+    const TensorBatch& batch = batches_[static_cast<std::size_t>(m)];
     if (dp_) return dp_->micro_step(batch, options_.micro_steps, laps, step);
     if (pace_) pace_->before_meeting(m);
     if (ddp_) {
@@ -134,7 +134,7 @@ class TorchTrainer : public Trainer {
   TrainerOptions options_;
   Pace* pace_;  // nullptr: everything is real
   std::shared_ptr<OpModule> module_;
-  std::vector<Batch> batches_;
+  std::vector<TensorBatch> batches_;
   std::optional<TorchOptimizer> optimizer_;
   std::unique_ptr<Ddp> ddp_;
   std::optional<DpStandIn> dp_;

@@ -66,11 +66,12 @@ class Others {
   Others(const Others&) = delete;
   Others& operator=(const Others&) = delete;
 
-  void start(const CrewPlace& place, const CrewFacts& facts, std::function<double()> clock = host_clock_s) {
+  void start(const CrewPlace& place, const CrewFacts& facts, std::function<double()> clock = host_clock_s,
+             double patience_s = 30) {
     const pid_t child = fork();
     if (child == 0) {
       CrewOptions options;
-      options.patience_s = 10;
+      options.patience_s = patience_s;
       options.program = LOCKSTEP_FAKE_WORKER;
       options.clock = std::move(clock);
       const auto code = serve_crew(place, facts, options);
@@ -116,14 +117,14 @@ class CrewOf : public ::testing::Test {
     EXPECT_TRUE(crew) << (crew ? "" : crew.error().front().message);
     return crew ? *std::move(crew) : nullptr;
   }
-  Expected<std::unique_ptr<Crew>> assembled(int members, double patience_s = 10) {
+  Expected<std::unique_ptr<Crew>> assembled(int members, double patience_s = 30) {
     CrewOptions options;
     options.patience_s = patience_s;
     options.stop = &stop_;
     return Crew::assemble(place_of(0, members, port_), facts_of(0), options);
   }
   // All that is wrong, in one text.
-  std::string trouble(int members, double patience_s = 10) {
+  std::string trouble(int members, double patience_s = 30) {
     const auto crew = assembled(members, patience_s);
     if (crew) return "";
     std::string text;
@@ -443,7 +444,7 @@ TEST_F(CrewOf, the_next_port_is_taken_where_another_service_or_run_holds_the_fir
 TEST_F(CrewOf, two_runs_at_one_port_do_not_mix) {
   CrewPlace stranger = place_of(1, 2, port_);
   stranger.token = "another token";
-  others_.start(stranger, facts_of(2));
+  others_.start(stranger, facts_of(2), host_clock_s, 1);
   others_.start(place_of(1, 2, port_), facts_of(1));
   auto crew = assembled(2);
   ASSERT_TRUE(crew);

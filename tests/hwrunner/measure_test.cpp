@@ -320,6 +320,25 @@ const char* eight_nodes() {
          "measure: {steps: 3, warm_up: 2, repeats: 1, timeout: 2s}\n";
 }
 
+// As on a machine with one of the four GPUs that the scenario asks for: nothing is started for them.
+TEST(MeasureOnGpus, says_how_many_of_them_there_are) {
+  const auto inputs = load_inputs({eight_nodes(), "x.yaml", {"topology.gpus_per_node=4", "gpus=[1, 4]"}});
+  ASSERT_TRUE(inputs) << to_text(inputs.error().front());
+  MeasureRequest request;
+  request.backend = Backend::Nccl;
+  request.runner.devices = {"NVIDIA A100-SXM4-40GB"};
+  std::vector<int> launched;
+  request.launch = [&launched](const RunPlan& plan, const LaunchOptions&) {
+    launched.push_back(plan.world_size);
+    return LaunchOutcome{};
+  };
+  const Measurement measurement = measure(*inputs, request);
+  ASSERT_EQ(measurement.result.runs.size(), 3U);
+  EXPECT_EQ(measurement.result.runs[2].not_run, "this machine has 1 GPU");
+  EXPECT_THAT(launched, ::testing::Each(1));
+  EXPECT_THAT(launched, Not(IsEmpty()));
+}
+
 TEST_F(Measure, paced_has_the_machine_of_the_scenario_and_its_time) {
   const double before_s = rank_clock_s();
   const json result = document(measured({"--paced", "--dilate", "100", "--json"}, "", eight_nodes()));
