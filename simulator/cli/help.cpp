@@ -35,9 +35,9 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep measure cpu-two-ranks --here --set measure.steps=10 --set measure.repeats=1 --jsonl\n"
        "  lockstep measure tiny-mlp-launch-bound --here\n"
        "  lockstep measure second-node-10gbe --paced --dilate 100 --set gpus=4\n"
-       "  torchrun --standalone --nproc-per-node 2 --no-python lockstep measure cpu-two-ranks\n"
-       "  srun -n 2 lockstep measure cpu-two-ranks\n"
-       "  lockstep measure FILE --rendezvous node01:29400 --nodes 2 --node-rank 0\n"},
+       "  lockstep measure cpu-two-ranks --here  # one rank: behind `torchrun --no-python`, `srun` or `mpirun`\n"
+       "  lockstep measure cpu-two-ranks --here --rendezvous localhost:29400 --nodes 1 --node-rank 0  # on each "
+       "host\n"},
       {"sweep", "Every combination of the values that a scenario lists; -o keeps them, and goes on if stopped",
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set batch.per_gpu=[32,64,128] --set gpus=[2,8] --csv\n"
