@@ -196,8 +196,14 @@ class AssembledCrew : public Crew {
   const World& world() const override { return world_; }
 
   LaunchOutcome launch(const RunPlan& plan, const LaunchOptions& options) override {
+    if (plan.processes() > world_.size()) {
+      LaunchOutcome outcome;
+      outcome.failure =
+          LaunchFailure{0, true, fmt::format("{} started {} ranks", world_.launcher, world_.size()), "", {}};
+      return outcome;
+    }
     ++launch_;
-    const std::size_t processes = std::min(static_cast<std::size_t>(plan.processes()), seats_.size());
+    const auto processes = static_cast<std::size_t>(plan.processes());
     const auto before = readings(processes);
     LaunchOptions mine = options;
     for (std::size_t i = 0; i < processes && world_.hosts_of(static_cast<int>(processes)) > 1; ++i)
@@ -273,7 +279,7 @@ class AssembledCrew : public Crew {
                                           const LaunchOptions& options) const {
     const Seat& seat = seats_[rank];
     int local_rank = 0, local_size = 0;
-    for (std::size_t i = 0; i < std::min(static_cast<std::size_t>(plan.processes()), seats_.size()); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plan.processes()); ++i) {
       if (seats_[i].host != seat.host) continue;
       if (i < rank) ++local_rank;
       ++local_size;

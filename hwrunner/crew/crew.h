@@ -61,8 +61,8 @@ class Crew {
   virtual ~Crew() = default;  // without end(): exit code 2 for the others
 
   virtual const World& world() const = 0;
-  // As lockstep::launch, with rank i at its place in the world; dates of other hosts on this one's clock. At most
-  // world().size() processes.
+  // As lockstep::launch, with rank i at its place in the world; dates of other hosts on this one's clock. More
+  // processes than world().size() are refused.
   virtual LaunchOutcome launch(const RunPlan& plan, const LaunchOptions& options) = 0;
   virtual std::vector<HostClock> clocks() const = 0;
   // The run is over; the others leave with this exit code.

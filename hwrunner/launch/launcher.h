@@ -24,7 +24,7 @@ struct LaunchOptions {
   double grace_s = 0.3;                  // for the others to end by themselves after the first failure
   const volatile std::sig_atomic_t* stop = nullptr;               // not zero: end all ranks and come back (Ctrl-C)
   std::function<void(int rank, const Record& record)> on_record;  // as they come
-  std::function<void()> meanwhile;  // called again and again, every 20 ms at least
+  std::function<void()> meanwhile;                                // called again and again, every 20 ms at least
   // How rank i starts; nothing: here, as a process of this one.
   std::function<Expected<std::unique_ptr<RankHandle>>(const RunPlan& plan, int rank)> start;
   std::vector<std::string> hosts;  // of each rank, for messages; empty: all are here

@@ -174,6 +174,10 @@ TEST_F(CrewOf, three_runs_a_row_of_fewer_ranks_on_the_first_of_them) {
   const LaunchOutcome one = crew->launch(fake_plan(Strategy::Single, 1), fake_options());
   EXPECT_FALSE(one.failure) << one.failure->sentence;
   EXPECT_EQ(pids_.all().size(), 3U);
+  const LaunchOutcome four = crew->launch(fake_plan(Strategy::Ddp, 4), fake_options());
+  ASSERT_TRUE(four.failure);
+  EXPECT_TRUE(four.failure->refused);
+  EXPECT_EQ(four.failure->sentence, "tests started 3 ranks");
   crew->end(0);
 }
 
