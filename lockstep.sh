@@ -13,6 +13,8 @@ core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cp
 sanitizer_packages=(clang-14 libclang-rt-14-dev)
 tidy_packages=(clang-tidy-14 git)
 fresh_packages=(debootstrap git util-linux)
+# For tests of `lockstep measure` under launchers, which are skipped without them; installed in CI only.
+launcher_packages=(slurm-wlm munge openmpi-bin iproute2)
 
 # LibTorch for the hardware runner: the wheel of PyPI and the packages of its CUDA that go with it. The first line is all
 # that a CPU needs; `cuda` adds what a GPU needs to run and what its files need to compile.
@@ -357,9 +359,20 @@ unlisted_skips() {
     grep -vxFf <(sed 's/ *#.*//; /^ *$/d' tests/skips.txt) || true
 }
 
+# Where the launchers' packages cannot be had, their tests are skipped.
+see_to_launchers() {
+  local missing
+  if [[ ${CI:-} != true ]] || ((EUID != 0)); then return 0; fi
+  mapfile -t missing < <(missing_packages "${launcher_packages[@]}")
+  if ((${#missing[@]} > 0)); then
+    step "Installing ${#missing[@]} packages of launchers" launchers apt_install "${missing[@]}" || true
+  fi
+}
+
 run_test() {
   local preset log status=0 skips
   read_preset "$@"
+  if [[ $preset != dev-asan ]]; then see_to_launchers; fi
   if [[ $preset != dev-asan ]]; then see_to_libtorch; fi
   configure "$preset"
   build "$preset"

@@ -152,7 +152,7 @@ void CudaDataParallel::reduce_gradients() {
   }
 }
 
-at::Tensor CudaDataParallel::micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) {
+at::Tensor CudaDataParallel::micro_step(const TensorBatch& batch, int micro_steps, Laps& laps, MeasuredStep& step) {
   std::vector<at::Tensor> outputs;
   if (replicas_.empty()) {
     outputs = forward(*base_, batch.input.to(devices_.front(), /*non_blocking=*/true));

@@ -18,7 +18,7 @@ namespace lockstep {
 class CudaDataParallel : public TorchDp {
  public:
   CudaDataParallel(std::shared_ptr<OpModule> base, std::vector<at::Device> devices, int threads);
-  at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) override;
+  at::Tensor micro_step(const TensorBatch& batch, int micro_steps, Laps& laps, MeasuredStep& step) override;
 
  private:
   std::vector<at::Tensor> scatter(const at::Tensor& input) const;

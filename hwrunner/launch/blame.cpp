@@ -126,11 +126,12 @@ Chosen culprits(const std::vector<LaunchedRankState>& ranks, bool too_silent) {
   return earliest(ranks, [](const LaunchedRankState& rank) { return rank.error.has_value(); });
 }
 
-std::string names_of(const Chosen& chosen) {
+std::string names_of(const std::vector<LaunchedRankState>& ranks, const Chosen& chosen) {
   std::string names = chosen.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (i > 0) names += i + 1 == chosen.size() ? " and " : ", ";
     names += fmt::format("{}", chosen[i]);
+    if (const std::string& host = ranks[chosen[i]].host; !host.empty()) names += fmt::format(" on {}", host);
   }
   return names;
 }
@@ -138,7 +139,7 @@ std::string names_of(const Chosen& chosen) {
 std::string sentence_for(const RunPlan& plan, const std::vector<LaunchedRankState>& ranks, const Chosen& chosen) {
   const LaunchedRankState& first = ranks[chosen.front()];
   const std::string where = fmt::format("{} ({})", place_of(plan, first), what_ran(plan));
-  const std::string who = names_of(chosen);
+  const std::string who = names_of(ranks, chosen);
   if (first.end == LaunchedRankState::End::Running && first.garbage.empty() && !first.error) {
     if (first.stopped) return fmt::format("{} {} {}", who, fate_of(first), where);
     // All are as far: one of them waits for something that none sends.

@@ -26,6 +26,7 @@ struct LaunchedRankState {
   bool killed_by_us = false;
   bool stopped = false;  // by a signal such as SIGSTOP, and not continued
   int stop_signal = 0;
+  std::string host;  // named where a launch has ranks on several; empty: not
 
   // Ended as it should, or still on its way.
   bool clean() const { return end == End::Exited && status == 0 && phase == Phase::Done; }

@@ -61,7 +61,7 @@ class JsonFields {
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (!in.is_string()) return wrong(key, "a string");
       value = in.get<std::string>();
-    } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+    } else if constexpr (std::is_same_v<T, std::vector<int>> || std::is_same_v<T, std::vector<std::string>>) {
       if (!in.is_array()) return wrong(key, "a list");
       for (const RunnerJson& one : in) read(one, key, value.emplace_back());
     } else {

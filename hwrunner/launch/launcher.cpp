@@ -7,13 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "hwrunner/launch/environment.h"
+#include "hwrunner/launch/launch_folder.h"
 #include "hwrunner/launch/rank_process.h"
 
 namespace lockstep {
@@ -25,45 +22,21 @@ constexpr int kLookAgain_ms = 20;
 // Ranks that said `done` may take this long to leave.
 constexpr double kLeave_s = 10;
 
-// A new folder with the plan in it, gone when this is.
-class Folder {
- public:
-  explicit Folder(RunPlan& plan) {
-    std::error_code failure;
-    std::string pattern = (std::filesystem::temp_directory_path(failure) / "lockstep-ranks-XXXXXX").string();
-    if (failure || ::mkdtemp(pattern.data()) == nullptr) return;
-    path_ = pattern;
-    plan.rendezvous = path_;
-    std::ofstream file(plan_file());
-    file << plan_to_json(plan);
-    written_ = file.flush().good();
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  bool good() const { return written_; }
-  std::string plan_file() const { return path_ + "/plan.json"; }
-
- private:
-  std::string path_;
-  bool written_ = false;
-};
-
 class Launch {
  public:
-  Launch(const RunPlan& plan, const LaunchOptions& options, const Folder& folder)
+  Launch(const RunPlan& plan, const LaunchOptions& options)
       : plan_(plan), options_(options), states_(static_cast<std::size_t>(plan.processes())), started_(Clock::now()) {
     outcome_.ranks.resize(states_.size());
     heard_s_.resize(states_.size());
-    start_all(folder);
+    for (std::size_t i = 0; i < std::min(states_.size(), options_.hosts.size()); ++i)
+      states_[i].host = options_.hosts[i];
+    start_all();
   }
 
   LaunchOutcome run() {
     while (!outcome_.failure && any_running()) {
       wait_for_news();
+      if (options_.meanwhile) options_.meanwhile();
       for (std::size_t i = 0; i < processes_.size(); ++i) hear(i);
       if (stopped_by_user()) break;
       judge();
@@ -80,22 +53,12 @@ class Launch {
   double now_s() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
   bool stopped_by_user() const { return options_.stop != nullptr && *options_.stop != 0; }
   bool any_running() const {
-    return std::any_of(processes_.begin(), processes_.end(), [](const RankProcess& one) { return one.running(); });
+    return std::any_of(processes_.begin(), processes_.end(), [](const auto& one) { return one->running(); });
   }
 
-  void start_all(const Folder& folder) {
-    const int port = plan_.strategy == Strategy::Ddp ? free_port() : 0;
+  void start_all() {
     for (int rank = 0; rank < plan_.processes(); ++rank) {
-      ProcessRequest request;
-      request.program = options_.program;
-      request.arguments = options_.words;
-      for (const std::string& word : {std::string("worker"), std::string("--plan"), folder.plan_file(),
-                                      std::string("--records"), fmt::format("{}", kRecordDescriptor)})
-        request.arguments.push_back(word);
-      request.environment = environment_of_rank(plan_, rank, port, options_.environment);
-      if (static_cast<std::size_t>(rank) < options_.cores.size())
-        request.cores = options_.cores[static_cast<std::size_t>(rank)];
-      auto process = RankProcess::start(request);
+      auto process = options_.start(plan_, rank);
       if (!process) {
         outcome_.failure = LaunchFailure{rank, false, process.error().front().message, "", {}};
         return;
@@ -107,23 +70,21 @@ class Launch {
 
   void wait_for_news() const {
     std::vector<pollfd> pipes;
-    for (const RankProcess& one : processes_)
-      for (const int descriptor : {one.records(), one.words()})
-        if (descriptor >= 0) pipes.push_back({descriptor, POLLIN, 0});
+    for (const auto& one : processes_)
+      for (const int descriptor : one->descriptors()) pipes.push_back({descriptor, POLLIN, 0});
     ::poll(pipes.data(), pipes.size(), kLookAgain_ms);
   }
 
   // The end is asked for before the pipes: what a rank wrote before it ended is read here at the latest.
   void hear(std::size_t i) {
-    RankProcess& process = processes_[i];
+    RankHandle& process = *processes_[i];
     LaunchedRankState& state = states_[i];
     const auto news = process.news();
     bool overlong = false;
     for (const std::string& line : process.read_lines(overlong)) take(i, line);
     if (overlong && state.garbage.empty()) state.garbage = "(more than 1 MiB without an end of line)";
-    process.read_words();
-    state.last_words = process.last_words();
-    using Kind = RankProcess::News::Kind;
+    state.last_words = process.hear_words();
+    using Kind = RankHandle::News::Kind;
     if (news.kind == Kind::Stopped) {
       state.stopped = true;
       state.stop_signal = news.status;
@@ -167,7 +128,7 @@ class Launch {
 
   bool too_silent() const {
     for (std::size_t i = 0; i < processes_.size(); ++i)
-      if (processes_[i].running() && states_[i].phase != Phase::Done &&
+      if (processes_[i]->running() && states_[i].phase != Phase::Done &&
           now_s() - heard_s_[i] > plan_.timeouts.silence_s)
         return true;
     return false;
@@ -195,21 +156,21 @@ class Launch {
 
   void end_all() {
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-      if (processes_[i].running()) states_[i].killed_by_us = true;
-      processes_[i].kill_group();  // also what an ended rank may have left in its group
+      if (processes_[i]->running()) states_[i].killed_by_us = true;
+      processes_[i]->kill_group();  // also what an ended rank may have left in its group
     }
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-      processes_[i].reap();
+      processes_[i]->reap();
       bool overlong = false;
-      for (const std::string& line : processes_[i].read_lines(overlong)) take(i, line);
-      outcome_.ranks[i].cpu_s = processes_[i].cpu_s();
-      outcome_.ranks[i].peak_memory_bytes = processes_[i].peak_memory_bytes();
+      for (const std::string& line : processes_[i]->read_lines(overlong)) take(i, line);
+      outcome_.ranks[i].cpu_s = processes_[i]->cpu_s();
+      outcome_.ranks[i].peak_memory_bytes = processes_[i]->peak_memory_bytes();
     }
   }
 
   const RunPlan& plan_;
   const LaunchOptions& options_;
-  std::vector<RankProcess> processes_;
+  std::vector<std::unique_ptr<RankHandle>> processes_;
   std::vector<LaunchedRankState> states_;
   std::vector<double> heard_s_;  // when each last said something
   Clock::time_point started_;
@@ -253,19 +214,39 @@ std::vector<std::string> environment_of_rank(const RunPlan& plan, int rank, int 
   return list;
 }
 
+Expected<std::unique_ptr<RankHandle>> start_here(const RunPlan& plan, int rank, int port, const LaunchOptions& options,
+                                                 const std::string& plan_file) {
+  ProcessRequest request;
+  request.program = options.program;
+  request.arguments = options.words;
+  for (const std::string& word : {std::string("worker"), std::string("--plan"), plan_file, std::string("--records"),
+                                  fmt::format("{}", kRecordDescriptor)})
+    request.arguments.push_back(word);
+  request.environment = environment_of_rank(plan, rank, port, options.environment);
+  if (static_cast<std::size_t>(rank) < options.cores.size())
+    request.cores = options.cores[static_cast<std::size_t>(rank)];
+  auto process = RankProcess::start(request);
+  if (!process) return tl::unexpected(std::move(process.error()));
+  return std::unique_ptr<RankHandle>(std::make_unique<RankProcess>(*std::move(process)));
+}
+
 LaunchOutcome launch(RunPlan plan, const LaunchOptions& options) {
-  const Folder folder(plan);
+  if (options.start) return Launch(plan, options).run();
+  const LaunchFolder folder(plan);
   if (!folder.good()) {
     LaunchOutcome outcome;
     outcome.failure = LaunchFailure{
         0,
         false,
-        fmt::format("the ranks' folder cannot be made in the folder for temporary files: {}", std::strerror(errno)),
+        fmt::format("the ranks' folder cannot be made in the folder for temporary files: {}", folder.problem()),
         "export TMPDIR=a folder that can be written",
         {}};
     return outcome;
   }
-  return Launch(plan, options, folder).run();
+  const int port = plan.strategy == Strategy::Ddp ? free_port() : 0;
+  LaunchOptions here = options;
+  here.start = [&](const RunPlan& one, int rank) { return start_here(one, rank, port, options, folder.plan_file()); };
+  return Launch(plan, here).run();
 }
 
 }  // namespace lockstep

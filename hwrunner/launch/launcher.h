@@ -4,12 +4,14 @@
 
 #include <csignal>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "hwrunner/launch/blame.h"
 #include "hwrunner/launch/plan.h"
+#include "hwrunner/launch/rank_handle.h"
 #include "hwrunner/launch/record.h"
 
 namespace lockstep {
@@ -22,6 +24,10 @@ struct LaunchOptions {
   double grace_s = 0.3;                  // for the others to end by themselves after the first failure
   const volatile std::sig_atomic_t* stop = nullptr;               // not zero: end all ranks and come back (Ctrl-C)
   std::function<void(int rank, const Record& record)> on_record;  // as they come
+  std::function<void()> meanwhile;                                // called again and again, every 20 ms at least
+  // How rank i starts; nothing: here, as a process of this one.
+  std::function<Expected<std::unique_ptr<RankHandle>>(const RunPlan& plan, int rank)> start;
+  std::vector<std::string> hosts;  // of each rank, for messages; empty: all are here
 };
 
 struct RankLog {
@@ -37,8 +43,13 @@ struct LaunchOutcome {
   double wall_s = 0;
 };
 
-// When it returns, no process of the launch is left. The plan's `rendezvous` is set here: a new folder, removed again.
+// When it returns, no process of the launch is left. The plan's `rendezvous` is set here: a new folder, removed again
+// (unless options.start says how ranks start).
 LaunchOutcome launch(RunPlan plan, const LaunchOptions& options);
+
+// One rank as a process of this one: program, words, environment and cores of `options`; the plan lies in `plan_file`.
+Expected<std::unique_ptr<RankHandle>> start_here(const RunPlan& plan, int rank, int port, const LaunchOptions& options,
+                                                 const std::string& plan_file);
 
 // The variables that a rank of our own launch finds, beside those of this process: RANK, WORLD_SIZE, LOCAL_RANK,
 // LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, OMP_NUM_THREADS, OMP_WAIT_POLICY=PASSIVE (threads that spin take the

@@ -158,6 +158,18 @@ RankProcess::~RankProcess() {
   if (words_ >= 0) ::close(words_);
 }
 
+std::vector<int> RankProcess::descriptors() const {
+  std::vector<int> open;
+  for (const int one : {records_, words_})
+    if (one >= 0) open.push_back(one);
+  return open;
+}
+
+const std::string& RankProcess::hear_words() {
+  read_words();
+  return last_words_;
+}
+
 std::vector<std::string> RankProcess::read_lines(bool& overlong) {
   std::vector<std::string> lines;
   char buffer[16384];

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hwrunner/launch/rank_handle.h"
 #include "simulator/base/error.h"
 
 namespace lockstep {
@@ -24,38 +25,33 @@ struct ProcessRequest {
 // Where the child finds the pipe for its records.
 inline constexpr int kRecordDescriptor = 3;
 
-class RankProcess {
+class RankProcess : public RankHandle {
  public:
   // Errors: RunFailed (no process, no pipe, the program cannot be executed).
   static Expected<RankProcess> start(const ProcessRequest& request);
   RankProcess(RankProcess&& other) noexcept;
+  RankProcess(const RankProcess&) = delete;
   RankProcess& operator=(RankProcess&&) = delete;
-  ~RankProcess();  // kills and reaps what still runs
+  RankProcess& operator=(const RankProcess&) = delete;
+  ~RankProcess() override;  // kills and reaps what still runs
 
   pid_t pid() const { return pid_; }
-  bool running() const { return running_; }
-  // To poll for reading; -1 once closed.
+  // -1 once closed.
   int records() const { return records_; }
   int words() const { return words_; }
-
-  // Whole lines that have come since the last call, without newline. `overlong`: more than 1 MiB without one.
-  std::vector<std::string> read_lines(bool& overlong);
   // Keeps the last 4 KiB.
   void read_words();
   const std::string& last_words() const { return last_words_; }
 
-  struct News {
-    enum class Kind { None, Exited, Signalled, Stopped, Continued } kind = Kind::None;
-    int status = 0;
-  };
-  // What waitpid has to tell, without waiting.
-  News news();
-  void kill_group();  // SIGKILL; ends as Signalled
-  void reap();        // waits for the end
-
-  // Of the ended process: user and system time of all its threads, largest resident set.
-  double cpu_s() const { return cpu_s_; }
-  std::int64_t peak_memory_bytes() const { return peak_memory_bytes_; }
+  bool running() const override { return running_; }
+  std::vector<int> descriptors() const override;
+  News news() override;
+  std::vector<std::string> read_lines(bool& overlong) override;
+  const std::string& hear_words() override;
+  void kill_group() override;
+  void reap() override;
+  double cpu_s() const override { return cpu_s_; }
+  std::int64_t peak_memory_bytes() const override { return peak_memory_bytes_; }
 
  private:
   RankProcess() = default;

@@ -83,6 +83,12 @@ double ticks_s(const std::vector<double>& fields, std::initializer_list<std::siz
 
 }  // namespace
 
+void use_cores(Machine& machine, std::vector<int> cores, const std::string& root) {
+  machine.allowed = std::move(cores);
+  machine.cores = std::max(1, static_cast<int>(machine.allowed.size()));
+  machine.physical_cores = std::max(1, physical_behind(machine.allowed, root));
+}
+
 Machine this_machine(const std::string& root) {
   Machine machine;
   utsname names{};
@@ -91,9 +97,7 @@ Machine this_machine(const std::string& root) {
     machine.kernel = fmt::format("{} {}", names.sysname, names.release);
   }
   machine.cpu = cpu_name(root);
-  machine.allowed = allowed_cores();
-  machine.cores = std::max(1, static_cast<int>(machine.allowed.size()));
-  machine.physical_cores = std::max(1, physical_behind(machine.allowed, root));
+  use_cores(machine, allowed_cores(), root);
   if (!machine.allowed.empty())
     machine.governor = first_line(core_folder(root, machine.allowed.front()) + "/cpufreq/scaling_governor");
   machine.memory_bytes = memory_of(root, "MemTotal");

@@ -19,6 +19,8 @@ struct Machine {
   double load = 0;  // of the last minute
 };
 Machine this_machine(const std::string& root = "");
+// The same machine where these cores may be used: a launcher may have shared them out among several processes.
+void use_cores(Machine& machine, std::vector<int> cores, const std::string& root = "");
 
 // The key `machine` of a result: host, cpu, cores, physical_cores, memory_bytes, kernel, governor, affinity, load.
 std::map<std::string, std::string> fingerprint(const Machine& machine);

@@ -6,6 +6,7 @@
 
 #include "hwrunner/launch/pinning.h"
 #include "hwrunner/measure/collect.h"
+#include "hwrunner/measure/in_world.h"
 #include "hwrunner/measure/python_plan.h"
 #include "models/derived.h"
 #include "simulator/answers/points.h"
@@ -107,9 +108,16 @@ class Measurer {
   std::optional<std::string> why_not(Strategy strategy, int gpus) const {
     if (auto reason = points_.why_not(strategy, gpus)) return reason;
     if (!points_.batch_of(gpus)) return "the batch cannot be shared out";
+    if (request_.world != nullptr) {
+      WorldNeed need{strategy, gpus, std::nullopt, 0, std::nullopt};
+      if (!paced()) need.nodes = inputs_.topology.nodes_for(gpus);
+      if (!paced() && request_.backend == Backend::Gloo) need.threads = scenario().measure.threads_per_rank;
+      if (request_.backend == Backend::Nccl) need.devices_here = static_cast<int>(request_.runner.devices.size());
+      if (auto reason = why_not_in(*request_.world, need)) return reason;
+    }
     if (paced() && strategy == Strategy::Ddp && gpus > kMostPacedRanks)
       return fmt::format("a paced run has {} ranks at most", kMostPacedRanks);
-    if (paced()) return std::nullopt;
+    if (paced() || request_.world != nullptr) return std::nullopt;
     if (inputs_.topology.nodes_for(gpus) > 1) return "this machine is one node";
     if (!request_.on_gpus) return too_many_ranks(request_.machine, gpus, scenario().measure.threads_per_rank);
     const int there = static_cast<int>(request_.runner.devices.size());
@@ -167,7 +175,8 @@ class Measurer {
     options.stop = request_.stop;
     const int cores_each = plan.threads_per_rank * (plan.world_size / plan.processes());
     if (!request_.on_gpus && !paced())
-      options.cores = cores_for(plan.processes(), cores_each, request_.machine.allowed);
+      options.cores = request_.world != nullptr ? request_.world->cores_for(plan.processes(), cores_each)
+                                                : cores_for(plan.processes(), cores_each, request_.machine.allowed);
     StepWatch watch(plan, request_.each_step);
     options.on_record = [&](int rank, const Record& record) {
       watch.hear(rank, paced() ? in_scenario_time(record, plan.dilate) : record);
@@ -192,14 +201,23 @@ class Measurer {
     return outcome;
   }
 
-  static void add_load(Row& row, const RunPlan& plan, const CpuCounters& before, const CpuCounters& after,
-                       const LaunchOutcome& outcome) {
+  // A rank of this host, whose counters are read.
+  bool is_here(std::size_t rank) const { return request_.world == nullptr || request_.world->ranks[rank].host == 0; }
+
+  void add_load(Row& row, const RunPlan& plan, const CpuCounters& before, const CpuCounters& after,
+                const LaunchOutcome& outcome) const {
     row.load.after.busy_s += after.busy_s - before.busy_s;
     row.load.after.stolen_s += after.stolen_s - before.stolen_s;
     row.load.after.throttled += after.throttled - before.throttled;
     row.load.wall_s += outcome.wall_s;
-    for (const RankLog& rank : outcome.ranks) row.load.own_cpu_s += rank.cpu_s;
-    if (!plan.paced() && !plan.on_gpus) row.load.threads = plan.world_size * plan.threads_per_rank;
+    int here = 0;
+    for (std::size_t i = 0; i < outcome.ranks.size(); ++i) {
+      if (!is_here(i)) continue;
+      ++here;
+      row.load.own_cpu_s += outcome.ranks[i].cpu_s;
+    }
+    if (!plan.paced() && !plan.on_gpus)
+      row.load.threads = here * plan.threads_per_rank * (plan.world_size / plan.processes());
   }
 
   void plain(Row& row, int repeat) {
@@ -289,6 +307,12 @@ class Measurer {
     result.machine = fingerprint(request_.machine);
     result.software = request_.runner.software;
     bool communicates = false;
+    const LaunchOutcome* largest = nullptr;
+    for (const Row& row : rows_)
+      for (const LaunchOutcome& outcome : row.launches.plain)
+        if (largest == nullptr || outcome.ranks.size() > largest->ranks.size()) largest = &outcome;
+    if (largest != nullptr)
+      for (const auto& [key, value] : pinning_facts(*largest, request_.machine)) result.machine[key] = value;
     for (const Row& row : rows_)
       for (const LaunchOutcome& outcome : row.launches.plain)
         for (const RankLog& rank : outcome.ranks)

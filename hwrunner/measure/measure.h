@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hwrunner/crew/world.h"
 #include "hwrunner/launch/launcher.h"
 #include "hwrunner/measure/here.h"
 #include "hwrunner/measure/machine.h"
@@ -33,6 +34,7 @@ struct MeasureRequest {
   double dilate = 0;       // above 0: paced (hwrunner/paced); results are in the scenario's time
   RunnerProbe runner;
   Machine machine;
+  const World* world = nullptr;     // the ranks that a launcher started; null: this process starts its own
   std::vector<HeldBack> held_back;  // rows that are known not to run
   std::vector<std::string> notes;   // for the first run
   const volatile std::sig_atomic_t* stop = nullptr;

@@ -109,7 +109,7 @@ class FactFinder {
   const Model& model_;
   OpModule& module_;
   const ModuleFactsOptions& options_;
-  Batch batch_;
+  TensorBatch batch_;
   ModuleFacts facts_;
 };
 

@@ -189,9 +189,9 @@ std::vector<at::Tensor> OpModule::outputs(const at::Tensor& input, const Observe
   return result;
 }
 
-Batch synthetic_batch(const Model& model, std::uint64_t seed, std::int64_t first, std::int64_t samples) {
+TensorBatch synthetic_batch(const Model& model, std::uint64_t seed, std::int64_t first, std::int64_t samples) {
   const at::NoGradGuard no_grad;
-  Batch batch;
+  TensorBatch batch;
   batch.input = at::empty(OpModule::batched(samples, model.input), torch_type(model.input_dtype));
   batch.labels = at::empty({samples, model.target_elements}, at::kLong);
   const std::int64_t classes = model.ops.back().row;

@@ -86,9 +86,9 @@ class OpModule : public torch::nn::Cloneable<OpModule> {
 
 // Input and labels of samples first, first + 1, ...: a function of seed and sample number alone, so that a rank's part
 // of a batch is the same whoever makes it. Images are normal, indices uniform.
-struct Batch {
+struct TensorBatch {
   at::Tensor input, labels;
 };
-Batch synthetic_batch(const Model& model, std::uint64_t seed, std::int64_t first, std::int64_t samples);
+TensorBatch synthetic_batch(const Model& model, std::uint64_t seed, std::int64_t first, std::int64_t samples);
 
 }  // namespace lockstep

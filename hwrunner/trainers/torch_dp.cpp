@@ -86,7 +86,7 @@ std::vector<at::Tensor> TorchDp::forward(OpModule& replica, const at::Tensor& in
   });
 }
 
-at::Tensor DpStandIn::micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) {
+at::Tensor DpStandIn::micro_step(const TensorBatch& batch, int micro_steps, Laps& laps, MeasuredStep& step) {
   const std::size_t n = replicas_.size();
   const std::int64_t each = batch.input.size(0) / static_cast<std::int64_t>(n);
   std::vector<at::Tensor> inputs;

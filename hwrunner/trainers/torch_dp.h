@@ -24,7 +24,7 @@ class TorchDp {
   TorchDp& operator=(const TorchDp&) = delete;
 
   // Forward and backward of replicas x batch samples, loss divided by `micro_steps`; gradients are added to the base's.
-  virtual at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) = 0;
+  virtual at::Tensor micro_step(const TensorBatch& batch, int micro_steps, Laps& laps, MeasuredStep& step) = 0;
 
   // Forward passes run under amp's guard in each replica's thread; the loss is scaled before it goes back.
   void set_amp(const Amp* amp) { amp_ = amp; }
@@ -45,7 +45,7 @@ class DpStandIn : public TorchDp {
   // `base` is replica 0 and holds the parameters that the optimizer sees. `threads`: of each replica's operators.
   DpStandIn(std::shared_ptr<OpModule> base, int replicas, int threads);
 
-  at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) override;
+  at::Tensor micro_step(const TensorBatch& batch, int micro_steps, Laps& laps, MeasuredStep& step) override;
 
  private:
   void replicate();

@@ -109,7 +109,7 @@ class TorchTrainer : public Trainer {
   }
 
   // Where a step finds its batch.
-  Batch laid_ready(Batch made) const {
+  TensorBatch laid_ready(TensorBatch made) const {
     const InputOptions& input = options_.input;
     if (made.input.is_floating_point()) made.input = made.input.to(torch_type(input.dtype));
     if (pace_ || input.source == InputSource::Device)
@@ -120,8 +120,8 @@ class TorchTrainer : public Trainer {
 
   // As x.to(device, non_blocking=...) of a training loop, which on CPUs gives x itself; DataParallel may copy to its
   // devices by itself.
-  Batch on_device(const Batch& batch) const {
-    Batch there = batch;
+  TensorBatch on_device(const TensorBatch& batch) const {
+    TensorBatch there = batch;
     const InputOptions& input = options_.input;
     if (input.source == InputSource::Host) {
       there.labels = there.labels.to(device_->of_replica(), input.non_blocking);
@@ -183,8 +183,8 @@ class TorchTrainer : public Trainer {
   }
 
   at::Tensor micro_step(int m, bool sync, Laps& laps, MeasuredStep& step) {
-    const Batch& ready = batches_[static_cast<std::size_t>(m)];
-    const Batch batch = pace_ ? ready : on_device(ready);
+    const TensorBatch& ready = batches_[static_cast<std::size_t>(m)];
+    const TensorBatch batch = pace_ ? ready : on_device(ready);
     if (options_.input.source == InputSource::Host) laps.add_to(step.copy_to_device_s);
     if (dp_) return dp_->micro_step(batch, options_.micro_steps, laps, step);
     if (pace_) pace_->before_meeting(m);
@@ -224,7 +224,7 @@ class TorchTrainer : public Trainer {
   Amp amp_;
   Pace* pace_;  // nullptr: everything is real
   std::shared_ptr<OpModule> module_;
-  std::vector<Batch> batches_;
+  std::vector<TensorBatch> batches_;
   std::optional<TorchOptimizer> optimizer_;
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<TorchDp> dp_;

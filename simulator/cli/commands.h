@@ -97,6 +97,8 @@ struct MeasureArguments {
   std::string bench;                         // collectives, ops, copies: in place of training
   std::string min_bytes, max_bytes, budget;  // of a bench; empty: its default, as 0 and -1 below
   int step_factor = 0, iterations = 0, warm_up = -1;
+  std::string rendezvous;               // HOST:PORT of node 0, where every host starts one of these
+  std::optional<int> nodes, node_rank;  // with it: how many hosts, and which this is
 };
 int run_measure(const MeasureArguments& arguments, Output& output);
 

@@ -36,7 +36,10 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep measure tiny-mlp-launch-bound --here\n"
        "  lockstep measure second-node-10gbe --paced --dilate 100 --set gpus=4\n"
        "  lockstep measure cpu-two-ranks --here --bench collectives --minbytes 8 --maxbytes 64M\n"
-       "  lockstep measure cpu-two-ranks --here --bench ops --csv\n"},
+       "  lockstep measure cpu-two-ranks --here --bench ops --csv\n"
+       "  lockstep measure cpu-two-ranks --here  # one rank: behind `torchrun --no-python`, `srun` or `mpirun`\n"
+       "  lockstep measure cpu-two-ranks --here --rendezvous localhost:29400 --nodes 1 --node-rank 0  # on each "
+       "host\n"},
       {"sweep", "Every combination of the values that a scenario lists; -o keeps them, and goes on if stopped",
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set batch.per_gpu=[32,64,128] --set gpus=[2,8] --csv\n"

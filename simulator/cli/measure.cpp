@@ -6,10 +6,11 @@
 #include <csignal>
 #include <ostream>
 
-#include "hwrunner/launch/environment.h"
+#include "hwrunner/crew/crew.h"
 #include "simulator/cli/commands.h"
 #include "simulator/cli/files.h"
 #include "simulator/cli/measure_bench.h"
+#include "simulator/cli/measure_crew.h"
 #include "simulator/cli/measure_text.h"
 #include "simulator/result/csv.h"
 #include "simulator/result/json.h"
@@ -58,17 +59,6 @@ struct Job {
   MeasureRequest request;
 };
 
-// Started by torchrun, mpirun or srun as one of several: each of them would start all ranks.
-std::optional<Error> under_a_launcher() {
-  const auto place = place_from_environment(environment_of_process());
-  if (!place) return place.error().front();
-  if (!*place || (*place)->world_size == 1) return std::nullopt;
-  return on_command_line(ErrorKind::NotSupported, "",
-                         fmt::format("{} started this as rank {} of {}: `lockstep measure` starts its ranks itself",
-                                     (*place)->launcher, (*place)->rank, (*place)->world_size),
-                         "start it once, without a launcher");
-}
-
 // Ranks of a paced run wait for each other for real: an expected wait on top would be a second one.
 void real_waits(ScenarioText& text, MeasureRequest& request) {
   const auto read = read_scenario_with_origins(text.text, text.file, text.sets);
@@ -77,19 +67,32 @@ void real_waits(ScenarioText& text, MeasureRequest& request) {
   request.notes.emplace_back("noise is none: ranks wait for each other for real, nothing is added for it");
 }
 
-tl::expected<void, Errors> load(const MeasureArguments& arguments, Output& output, Job& job) {
+// What is asked for, before it is brought to a machine.
+Expected<ScenarioText> read(const MeasureArguments& arguments, Output& output, MeasureRequest& request) {
   auto text = read_scenario_text(arguments.file, arguments.common.sets, output);
-  if (!text) return tl::unexpected(std::move(text.error()));
+  if (text && arguments.paced) real_waits(*text, request);
+  return text;
+}
+
+Expected<Inputs> inputs_of(const MeasureArguments& arguments, const ScenarioText& text) {
+  return arguments.paced ? load_inputs(text) : load_inputs(text, Accept::Measured);
+}
+
+tl::expected<void, Errors> load(const MeasureArguments& arguments, ScenarioText text, const Crew* crew, Job& job) {
   job.request.machine = this_machine();
-  if (arguments.paced) real_waits(*text, job.request);
+  if (crew != nullptr) join_world(crew->world(), job.request);
   if (arguments.here) {
-    auto here = resolve_here(*text, job.request.machine);
+    if (crew != nullptr && crew->world().hosts.size() > 1)
+      return tl::unexpected(Errors{on_command_line(ErrorKind::Conflict, "--here", "the ranks are on several hosts",
+                                                   "describe them in the scenario: topology.node, .gpus_per_node, "
+                                                   ".fabric")});
+    auto here = resolve_here(text, job.request.machine);
     if (!here) return tl::unexpected(std::move(here.error()));
     text = std::move(here->text);
     job.request.held_back = std::move(here->held_back);
     job.request.notes = std::move(here->notes);
   }
-  auto inputs = arguments.paced ? load_inputs(*text) : load_inputs(*text, Accept::Measured);
+  auto inputs = inputs_of(arguments, text);
   if (!inputs) return tl::unexpected(std::move(inputs.error()));
   job.inputs = *std::move(inputs);
   return {};
@@ -194,20 +197,20 @@ bool nothing_measured(const Result& result) {
   return true;
 }
 
-}  // namespace
-
-int run_measure(const MeasureArguments& arguments, Output& output) {
+// This process and, where there is one, the crew that it leads.
+int measure_with(const MeasureArguments& arguments, ScenarioText text, Crew* crew, Job& job, Output& output) {
   const Form form = arguments.common.form;
-  if (auto wrong = under_a_launcher()) return report_errors({*wrong}, form, output);
-  if (auto wrong = wrong_together(arguments)) return report_errors({*wrong}, form, output);
-  Job job;
-  if (auto done = load(arguments, output, job); !done) return report_errors(done.error(), form, output);
+  if (auto done = load(arguments, std::move(text), crew, job); !done) return report_errors(done.error(), form, output);
   if (auto done = choose_runner(arguments, job); !done) return report_errors(done.error(), form, output);
   report_to(arguments, output, job.request);
   job.request.stop = &asked_to_stop;
-  const StopOnSignals signals;
+  if (crew != nullptr)
+    job.request.launch = [crew](const RunPlan& plan, const LaunchOptions& options) {
+      return crew->launch(plan, options);
+    };
   if (!arguments.bench.empty()) return run_bench(arguments, job.inputs, job.request, output);
-  const Measurement measurement = measure(job.inputs, job.request);
+  Measurement measurement = measure(job.inputs, job.request);
+  if (crew != nullptr) describe_crew(*crew, measurement.result);
   clear_progress(output);
   const Result& result = measurement.result;
   if (!write_result(in_form(arguments, result, job.inputs, output), arguments.common, output)) return kRunFailed;
@@ -215,6 +218,48 @@ int run_measure(const MeasureArguments& arguments, Output& output) {
     output.err << "lockstep: partial result: " << *result.partial << '\n';
   if (measurement.interrupted) return kInterrupted;
   return result.partial || nothing_measured(result) ? kRunFailed : kGood;
+}
+
+// One of several processes that measure as one.
+int measure_in_crew(const MeasureArguments& arguments, const CrewPlace& place, Output& output) {
+  const Form form = arguments.common.form;
+  Job job;
+  auto text = read(arguments, output, job.request);
+  auto inputs = text ? inputs_of(arguments, *text) : Expected<Inputs>(tl::unexpected(text.error()));
+  CrewFacts mine = crew_facts(arguments, place, inputs);
+  CrewOptions options = crew_options(inputs, &asked_to_stop);
+  if (place.number > 0) {
+    if (inputs && mine.problem.empty()) find_runner(arguments, *inputs, options, mine);
+    const auto code = serve_crew(place, mine, options);
+    if (code) return *code;
+    return report_errors(inputs ? code.error() : inputs.error(), form, output);
+  }
+  auto crew = Crew::assemble(place, mine, options);
+  if (!inputs) {
+    const int code = report_errors(inputs.error(), form, output);
+    if (crew) (*crew)->end(code);
+    return code;
+  }
+  if (!crew && asked_to_stop != 0) return kInterrupted;
+  if (!crew) return report_errors(crew.error(), form, output);
+  const int code = measure_with(arguments, *std::move(text), crew->get(), job, output);
+  (*crew)->end(code);
+  return code;
+}
+
+}  // namespace
+
+int run_measure(const MeasureArguments& arguments, Output& output) {
+  const Form form = arguments.common.form;
+  if (auto wrong = wrong_together(arguments)) return report_errors({*wrong}, form, output);
+  const auto place = crew_place(arguments);
+  if (!place) return report_errors(place.error(), form, output);
+  const StopOnSignals signals;
+  if (*place) return measure_in_crew(arguments, **place, output);
+  Job job;
+  auto text = read(arguments, output, job.request);
+  if (!text) return report_errors(text.error(), form, output);
+  return measure_with(arguments, *std::move(text), nullptr, job, output);
 }
 
 }  // namespace lockstep

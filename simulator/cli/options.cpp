@@ -161,6 +161,15 @@ void add_commands(CLI::App& app, Raw& raw) {
                   "As --profile, and keep Chrome traces: t.json gives t-ddp-2.json for ddp on 2 ranks")
       ->type_name("FILE");
   add_bench(measure, raw.measure);
+  measure
+      .add_option("--rendezvous", raw.measure.rendezvous,
+                  "Several hosts without a launcher: where node 0 listens; the same command on each of them")
+      ->type_name("HOST:PORT");
+  measure.add_option("--nodes", raw.measure.nodes, "With --rendezvous: how many hosts")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  measure.add_option("--node-rank", raw.measure.node_rank, "With --rendezvous: which of them this is, from 0")
+      ->type_name("R");
 
   CLI::App& sweep = add_command(app, "sweep", raw);
   sweep.add_option("FILE", raw.sweep.file,

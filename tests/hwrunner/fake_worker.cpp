@@ -1,5 +1,5 @@
-// A runner without LibTorch: the real life of a rank (hwrunner/rank) around a trainer that only waits. Ranks meet over
-// a socket in the launch's folder, so that a dead or silent peer is noticed as a process group notices it.
+// A runner without LibTorch: the real life of a rank (hwrunner/rank) around a trainer that only waits. Ranks meet at
+// MASTER_ADDR and MASTER_PORT, so that a dead or silent peer is noticed as a process group notices it.
 //
 // LOCKSTEP_FAKE: orders separated by `;`, each `key=value` pairs separated by `,`:
 //   do=kill|stop|hang|throw|oom|refuse|exit|abort|garbage   what to do, once
@@ -8,16 +8,16 @@
 // A bench is all-reduces of the plan's sizes that take (rank + 1) ms each, the last of them left out.
 // LOCKSTEP_FAKE_STEP_MS: how long a step waits (2). LOCKSTEP_FAKE_PIDS: a folder in which each rank leaves its pid.
 // LOCKSTEP_FAKE_PROBE=fails|old|no-gloo: what `probe` does instead of answering.
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <new>
 #include <stdexcept>
@@ -65,13 +65,14 @@ std::vector<Order> orders() {
 // An all-reduce of nothing: everybody sends rank 0 a byte and gets one back.
 class Meeting {
  public:
-  void join(const std::string& folder, int rank, int size, double timeout_s) {
+  void join(const RankPlace& place, double timeout_s) {
     timeout_s_ = timeout_s;
-    if (size == 1) return;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, (folder + "/meeting").c_str(), sizeof address.sun_path - 1);
-    rank == 0 ? listen(address, size) : connect(address);
+    if (place.world_size == 1) return;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(place.master_port));
+    if (place.rank > 0) ::inet_pton(AF_INET, place.master_address.c_str(), &address.sin_addr);
+    place.rank == 0 ? listen(address, place.world_size) : connect(address);
   }
 
   void meet() {
@@ -84,8 +85,10 @@ class Meeting {
   }
 
  private:
-  void listen(const sockaddr_un& address, int size) {
-    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  void listen(const sockaddr_in& address, int size) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    const int on = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(socket, size) != 0)
       throw std::runtime_error("no socket to meet at");
     while (static_cast<int>(peers_.size()) + 1 < size) {
@@ -94,9 +97,9 @@ class Meeting {
       peers_.push_back(::accept(socket, nullptr, nullptr));
     }
   }
-  void connect(const sockaddr_un& address) {
+  void connect(const sockaddr_in& address) {
     const double until = rank_clock_s() + timeout_s_;
-    root_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    root_ = ::socket(AF_INET, SOCK_STREAM, 0);
     while (::connect(root_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
       if (rank_clock_s() > until) throw std::runtime_error("wait timeout after 1000ms, keys: /0/0");
       ::usleep(2000);
@@ -135,7 +138,7 @@ class FakeTrainer : public RankTrainer {
   void build() override { obey("build", -1); }
   void join() override {
     obey("join", -1);
-    meeting_.join(plan_.rendezvous, place_.rank, place_.world_size, plan_.timeouts.join_s);
+    meeting_.join(place_, plan_.timeouts.join_s);
   }
   void barrier() override { meeting_.meet(); }
   std::map<std::string, std::string> logging() const override { return {{"backend_name", "fake"}}; }

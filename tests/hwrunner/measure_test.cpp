@@ -300,16 +300,6 @@ TEST_F(Measure, without_a_runner_that_works_says_what_to_run) {
   }
 }
 
-TEST_F(Measure, under_another_launcher_would_start_all_ranks_several_times_and_does_not) {
-  setenv("RANK", "1", 1);
-  setenv("WORLD_SIZE", "2", 1);
-  const Outcome outcome = measured({});
-  unsetenv("RANK");
-  unsetenv("WORLD_SIZE");
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("starts its ranks itself"));
-}
-
 TEST_F(Measure, shows_a_table_with_spread_and_number_of_steps_and_what_to_doubt) {
   const Outcome outcome = measured({});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -384,6 +374,25 @@ const char* eight_nodes() {
   return "model: {mlp: {inputs: 16, hidden: [8], outputs: 4}}\nbatch: {per_gpu: 4}\n"
          "topology: {node: hgx-a100-4gpu-40gb, gpus_per_node: 1, fabric: eth-10g}\ngpus: [4, 20]\nstrategy: ddp\n"
          "measure: {steps: 3, warm_up: 2, repeats: 1, timeout: 2s}\n";
+}
+
+// As on a machine with one of the four GPUs that the scenario asks for: nothing is started for them.
+TEST(MeasureOnGpus, says_how_many_of_them_there_are) {
+  const auto inputs = load_inputs({eight_nodes(), "x.yaml", {"topology.gpus_per_node=4", "gpus=[1, 4]"}});
+  ASSERT_TRUE(inputs) << to_text(inputs.error().front());
+  MeasureRequest request;
+  request.backend = Backend::Nccl;
+  request.runner.devices = {"NVIDIA A100-SXM4-40GB"};
+  std::vector<int> launched;
+  request.launch = [&launched](const RunPlan& plan, const LaunchOptions&) {
+    launched.push_back(plan.world_size);
+    return LaunchOutcome{};
+  };
+  const Measurement measurement = measure(*inputs, request);
+  ASSERT_EQ(measurement.result.runs.size(), 3U);
+  EXPECT_EQ(measurement.result.runs[2].not_run, "this machine has 1 GPU");
+  EXPECT_THAT(launched, ::testing::Each(1));
+  EXPECT_THAT(launched, Not(IsEmpty()));
 }
 
 TEST_F(Measure, paced_has_the_machine_of_the_scenario_and_its_time) {
