@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hwrunner/crew/world.h"
 #include "hwrunner/launch/pinning.h"
 #include "simulator/base/format.h"
 
@@ -110,7 +111,9 @@ class Bencher {
     options.program = request_.runner.program;
     options.words = request_.runner.words;
     options.stop = request_.stop;
-    if (!request_.on_gpus) options.cores = cores_for(ranks, run.threads_per_rank, request_.machine.allowed);
+    if (!request_.on_gpus)
+      options.cores = request_.world != nullptr ? request_.world->cores_for(ranks, run.threads_per_rank)
+                                                : cores_for(ranks, run.threads_per_rank, request_.machine.allowed);
     options.on_record = [&](int rank, const Record& record) {
       const auto* point = std::get_if<BenchRecord>(&record);
       if (point == nullptr || rank != 0 || !request_.progress) return;
