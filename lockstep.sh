@@ -37,7 +37,7 @@ usage: ./lockstep.sh COMMAND [OPTIONS]
   golden [--update]      run the golden scenarios; --update accepts their new times and prints old -> new
   tidy [FILES]           clang-tidy on the files that this branch changes, or on those named
   fresh [--keep]         run demo and test on the last commit in a bare Debian 12 under build/ (as root)
-  libtorch [cpu|cuda]    fetch LibTorch for the hardware runner into .lockstep/ (cpu 1.2 GB, cuda 4 GB);
+  libtorch [cpu|cuda]    fetch LibTorch for the hardware runner into .lockstep/ (cpu 1.2 GB; cuda, for GPUs too, 4 GB);
                          build and test do that too; `libtorch remove` removes it
   clean                  remove build/ (LibTorch stays)
 

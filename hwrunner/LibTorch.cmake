@@ -1,6 +1,7 @@
 # Finds LibTorch (2.6 or newer) and makes
 #   lockstep_torch        LibTorch on CPUs with Gloo: libtorch_cpu and libc10 alone, so that a program starts quickly
-#   lockstep_torch_cuda   the same with CUDA and NCCL, where LibTorch and the headers have them
+#   lockstep_torch_cuda   the same with CUDA and NCCL, where LibTorch and the headers have them; else
+#                         LOCKSTEP_TORCH_CUDA_MISSING says what is not there
 # or neither, with LOCKSTEP_TORCH_MISSING saying why. Needs find_package(Threads).
 #
 # Where it looks: LIBTORCH_ROOT (the folder `torch` of the Python package, or an unpacked LibTorch), CMAKE_PREFIX_PATH
@@ -82,5 +83,13 @@ if(LIBTORCH_torch_cuda AND LIBTORCH_c10_cuda AND LIBTORCH_CUDART_INC AND LIBTORC
   target_compile_definitions(lockstep_torch_cuda INTERFACE USE_C10D_NCCL)
   target_link_libraries(lockstep_torch_cuda INTERFACE -Wl,--no-as-needed "${LIBTORCH_torch_cuda}"
     "${LIBTORCH_c10_cuda}" lockstep_torch "${LIBTORCH_CUDART}" "${LIBTORCH_NCCL}")
+else()
+  set(LOCKSTEP_TORCH_CUDA_MISSING "not there:")
+  foreach(_piece torch_cuda c10_cuda CUDART_INC NCCL_INC CUDART NCCL)
+    if(NOT LIBTORCH_${_piece})
+      string(REPLACE "_INC" "'s headers" _words "${_piece}")
+      string(APPEND LOCKSTEP_TORCH_CUDA_MISSING " ${_words}")
+    endif()
+  endforeach()
 endif()
 set(LIBTORCH_FOLDER "${_root}")

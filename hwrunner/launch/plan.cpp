@@ -137,6 +137,7 @@ std::string plan_to_json(const RunPlan& plan) {
   }
   json["threads_per_rank"] = plan.threads_per_rank;
   json["backend"] = name_of(plan.backend);
+  if (plan.on_gpus) json["on_gpus"] = true;
   if (plan.paced()) {
     json["dilate"] = plan.dilate;
     json["kernel_factor"] = plan.kernel_factor;
@@ -177,6 +178,7 @@ Expected<RunPlan> plan_from_json(std::string_view text) {
   fields.may("trace_file", plan.trace_file);
   fields.need("threads_per_rank", plan.threads_per_rank);
   fields.need("backend", backend);
+  fields.may("on_gpus", plan.on_gpus);
   fields.may("dilate", plan.dilate);
   fields.may("kernel_factor", plan.kernel_factor);
   fields.need("join_timeout_s", plan.timeouts.join_s);

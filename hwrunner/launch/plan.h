@@ -61,6 +61,7 @@ struct RunPlan {
   bool instrumented = false;  // the pass with hooks and marks; its step times are no samples
   int threads_per_rank = 1;
   Backend backend = Backend::Gloo;
+  bool on_gpus = false;  // with Gloo: what crosses between ranks goes through host memory
   // Above 0: computing is paced (hwrunner/paced): it waits for its modelled time, so many times as long. Records are in
   // wall time all the same.
   double dilate = 0;

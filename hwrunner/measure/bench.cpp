@@ -68,10 +68,10 @@ class Bencher {
   }
 
   std::optional<std::string> why_not(int ranks) const {
-    if (request_.backend == Backend::Gloo)
-      return too_many_ranks(request_.machine, ranks, scenario().measure.threads_per_rank);
+    if (!request_.on_gpus) return too_many_ranks(request_.machine, ranks, scenario().measure.threads_per_rank);
     const int there = static_cast<int>(request_.runner.devices.size());
-    if (ranks > there) return fmt::format("this machine has {} GPU{}", there, there == 1 ? "" : "s");
+    const bool share = request_.backend == Backend::Gloo && there > 0;  // a GPU among several ranks
+    if (ranks > there && !share) return fmt::format("this machine has {} GPU{}", there, there == 1 ? "" : "s");
     return std::nullopt;
   }
 
@@ -92,6 +92,7 @@ class Bencher {
     run.world_size = ranks;
     run.threads_per_rank = scenario().measure.threads_per_rank;
     run.backend = request_.backend;
+    run.on_gpus = request_.on_gpus;
     run.bench = plan_;
     const double transfer_s = static_cast<double>(plan_.max_bytes) / kSlowestLink;
     run.timeouts = timeouts_for(scenario().measure.timeout_s + transfer_s, 0, 0);
@@ -109,8 +110,7 @@ class Bencher {
     options.program = request_.runner.program;
     options.words = request_.runner.words;
     options.stop = request_.stop;
-    if (request_.backend == Backend::Gloo)
-      options.cores = cores_for(ranks, run.threads_per_rank, request_.machine.allowed);
+    if (!request_.on_gpus) options.cores = cores_for(ranks, run.threads_per_rank, request_.machine.allowed);
     options.on_record = [&](int rank, const Record& record) {
       const auto* point = std::get_if<BenchRecord>(&record);
       if (point == nullptr || rank != 0 || !request_.progress) return;

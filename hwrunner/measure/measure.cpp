@@ -111,11 +111,16 @@ class Measurer {
       return fmt::format("a paced run has {} ranks at most", kMostPacedRanks);
     if (paced()) return std::nullopt;
     if (inputs_.topology.nodes_for(gpus) > 1) return "this machine is one node";
-    if (request_.backend == Backend::Gloo)
-      return too_many_ranks(request_.machine, gpus, scenario().measure.threads_per_rank);
+    if (!request_.on_gpus) return too_many_ranks(request_.machine, gpus, scenario().measure.threads_per_rank);
     const int there = static_cast<int>(request_.runner.devices.size());
-    if (gpus > there) return fmt::format("this machine has {} GPU{}", there, there == 1 ? "" : "s");
+    if (gpus > there && !shares_gpus(strategy))
+      return fmt::format("this machine has {} GPU{}", there, there == 1 ? "" : "s");
     return std::nullopt;
+  }
+
+  // Gloo's ranks may share a GPU, NCCL's may not.
+  bool shares_gpus(Strategy strategy) const {
+    return strategy == Strategy::Ddp && request_.backend == Backend::Gloo && !request_.runner.devices.empty();
   }
 
   Row row_of(Strategy strategy, int gpus) {
@@ -135,6 +140,7 @@ class Measurer {
     plan.steps = scenario().measure.steps;
     plan.threads_per_rank = scenario().measure.threads_per_rank;
     plan.backend = request_.backend;
+    plan.on_gpus = request_.on_gpus;
     if (paced()) {
       plan.dilate = request_.dilate;
       plan.kernel_factor = points_.calibration().factor;
@@ -160,7 +166,7 @@ class Measurer {
     options.words = request_.runner.words;
     options.stop = request_.stop;
     const int cores_each = plan.threads_per_rank * (plan.world_size / plan.processes());
-    if (request_.backend == Backend::Gloo && !paced())
+    if (!request_.on_gpus && !paced())
       options.cores = cores_for(plan.processes(), cores_each, request_.machine.allowed);
     StepWatch watch(plan, request_.each_step);
     options.on_record = [&](int rank, const Record& record) {
@@ -193,7 +199,7 @@ class Measurer {
     row.load.after.throttled += after.throttled - before.throttled;
     row.load.wall_s += outcome.wall_s;
     for (const RankLog& rank : outcome.ranks) row.load.own_cpu_s += rank.cpu_s;
-    if (!plan.paced()) row.load.threads = plan.world_size * plan.threads_per_rank;
+    if (!plan.paced() && !plan.on_gpus) row.load.threads = plan.world_size * plan.threads_per_rank;
   }
 
   void plain(Row& row, int repeat) {
@@ -238,6 +244,9 @@ class Measurer {
     }
     run.scaling = scenario().global_batch ? "strong" : "weak";
     for (std::string& one : disturbances(request_.machine, row.load)) run.notes.push_back(std::move(one));
+    const int devices = static_cast<int>(request_.runner.devices.size());
+    if (request_.on_gpus && row.gpus > devices)
+      run.notes.push_back(fmt::format("{} ranks share {} GPU{}", row.gpus, devices, devices == 1 ? "" : "s"));
     points_.add_epochs(run);
     if (paced()) against_prediction(row, run);
     return run;
@@ -289,7 +298,8 @@ class Measurer {
               for (const auto& [key, value] : interface_facts(hello->network_interface)) result.machine[key] = value;
               communicates = communicates || row.gpus > 1;
             }
-    for (std::size_t i = 0; i < request_.runner.devices.size() && request_.backend == Backend::Nccl; ++i)
+    if (request_.on_gpus) result.machine.insert(request_.runner.machine.begin(), request_.runner.machine.end());
+    for (std::size_t i = 0; i < request_.runner.devices.size() && request_.on_gpus; ++i)
       result.machine[fmt::format("gpu{}", i)] = request_.runner.devices[i];
     if (paced()) {
       result.fidelity = {{"compute", "paced"},

@@ -22,6 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kStart_s = 120;
 constexpr const char* kEnv = "/usr/bin/env";
 constexpr const char* kGetLibTorch = "./lockstep.sh libtorch && ./lockstep.sh build";
+constexpr const char* kGetCudaLibTorch = "./lockstep.sh libtorch cuda && ./lockstep.sh build";
 
 Error failed(std::string message, std::string hint, std::string found = "") {
   Error error;
@@ -112,11 +113,11 @@ Expected<RunnerProbe> with_backend(RunnerProbe probe, Backend backend) {
 
 }  // namespace
 
-std::string runner_path(Backend backend) {
+std::string runner_path(bool on_gpus) {
   if (const char* given = std::getenv("LOCKSTEP_HWRUNNER"); given != nullptr && *given != '\0') return given;
   std::error_code failure;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failure);
-  const char* name = backend == Backend::Nccl ? "lockstep-hwrunner-cuda" : "lockstep-hwrunner";
+  const char* name = on_gpus ? "lockstep-hwrunner-cuda" : "lockstep-hwrunner";
   return (self.parent_path() / name).string();
 }
 
@@ -139,30 +140,33 @@ Expected<RunnerProbe> probe_from_line(const std::string& line) {
   };
   texts("backends", probe.backends);
   texts("devices", probe.devices);
-  if (json.contains("software") && json["software"].is_object())
-    for (auto it = json["software"].begin(); it != json["software"].end(); ++it)
-      if (it.value().is_string()) probe.software[it.key()] = it.value().get<std::string>();
+  const auto named = [&](const char* key, std::map<std::string, std::string>& values) {
+    if (json.contains(key) && json[key].is_object())
+      for (auto it = json[key].begin(); it != json[key].end(); ++it)
+        if (it.value().is_string()) values[it.key()] = it.value().get<std::string>();
+  };
+  named("software", probe.software);
+  named("machine", probe.machine);
   if (json.contains("missing") && json["missing"].is_string()) probe.missing = json["missing"].get<std::string>();
   return probe;
 }
 
 std::string probe_to_line(const RunnerProbe& probe) {
-  const Json json = {{"protocol", kRunnerProtocol},
-                     {"software", probe.software},
-                     {"backends", probe.backends},
-                     {"devices", probe.devices},
-                     {"missing", probe.missing}};
+  const Json json = {{"protocol", kRunnerProtocol}, {"software", probe.software}, {"backends", probe.backends},
+                     {"devices", probe.devices},    {"machine", probe.machine},   {"missing", probe.missing}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-Expected<RunnerProbe> probe_runner(Backend backend) {
-  const std::string program = runner_path(backend);
+Expected<RunnerProbe> probe_runner(Backend backend, bool on_gpus) {
+  const std::string program = runner_path(on_gpus);
   std::error_code failure;
   if (!std::filesystem::exists(program, failure))
-    return tl::unexpected(
-        Errors{failed("`lockstep measure` needs the hardware runner, which was not built: LibTorch "
-                      "was not there",
-                      kGetLibTorch, program)});
+    return tl::unexpected(Errors{
+        on_gpus ? failed("`lockstep measure` needs the hardware runner for GPUs, which was not built: no LibTorch with "
+                         "CUDA and NCCL was there",
+                         kGetCudaLibTorch, program)
+                : failed("`lockstep measure` needs the hardware runner, which was not built: LibTorch was not there",
+                         kGetLibTorch, program)});
   auto spoken = start_and_hear(program);
   if (!spoken) return tl::unexpected(std::move(spoken.error()));
   if (!spoken->good || spoken->lines.empty())

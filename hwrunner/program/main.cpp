@@ -1,4 +1,5 @@
-// lockstep-hwrunner: one rank of a launch of `lockstep measure`, with LibTorch. Started by hand it says what it is.
+// lockstep-hwrunner and lockstep-hwrunner-cuda: one rank of a launch of `lockstep measure`, with LibTorch. Started by
+// hand they say what they are.
 #include <unistd.h>
 
 #include <charconv>
@@ -9,6 +10,7 @@
 
 #include "hwrunner/measure/runner_program.h"
 #include "hwrunner/modules/module_facts.h"
+#include "hwrunner/program/accelerator.h"
 #include "hwrunner/program/torch_rank.h"
 #include "hwrunner/trainers/trainer.h"
 
@@ -22,7 +24,7 @@ int probe(const std::vector<std::string>& words) {
   lockstep::RunnerProbe answer;
   answer.software = {{"torch", lockstep::libtorch_version()}};
   answer.backends = {"gloo"};
-  answer.missing = "this runner is built for CPUs";
+  lockstep::probe_accelerator(answer);
   const std::string line = lockstep::probe_to_line(answer);
   return ::write(descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size()) ? 0 : 1;
 }
@@ -39,8 +41,11 @@ int main(int argc, char** argv) {
   } else if (!words.empty() && words.front() == "worker") {
     code = lockstep::run_rank({words.begin() + 1, words.end()}, lockstep::environment_of_process(),
                               lockstep::make_torch_rank);
+  } else if (const auto done = lockstep::accelerator_command(words)) {
+    code = *done;
   } else {
     std::fputs("lockstep-hwrunner is started by `lockstep measure`; see `lockstep help measure`\n", stderr);
+    std::fputs(lockstep::accelerator_usage(), stderr);
   }
   std::fflush(nullptr);
   ::_exit(code);  // without the destructors of static objects: some of LibTorch's wait for ranks that are gone

@@ -8,6 +8,7 @@
 
 #include "hwrunner/modules/module_facts.h"
 #include "hwrunner/paced/pace.h"
+#include "hwrunner/program/accelerator.h"
 #include "hwrunner/trainers/bench.h"
 #include "hwrunner/trainers/trainer.h"
 #include "scenarios/load_model.h"
@@ -30,10 +31,10 @@ T value_or_throw(Expected<T> value) {
 
 void check(const RunPlan& plan, const Scenario& scenario) {
   const auto refuse = [](std::string message) { throw TrainerFailure{"refused", std::move(message), {}}; };
-  if (plan.backend == Backend::Nccl) refuse("the hardware runner does not run on GPUs yet");
+  if (plan.backend == Backend::Nccl && !plan.on_gpus) refuse("NCCL needs GPUs, and the plan is for CPUs");
   if (plan.benches()) return;
   if (plan.paced()) return;  // Pace::make knows what it does not have
-  if (plan.backend == Backend::Gloo && scenario.precision == Precision::Tf32)
+  if (!plan.on_gpus && scenario.precision == Precision::Tf32)
     refuse("a CPU has no TF32: `precision: tf32` needs a GPU");
   if (scenario.loader.active()) refuse("the hardware runner has no data loader yet: leave `loader` out");
   if (scenario.input.source == InputSource::Host && !scenario.input.touched)
@@ -83,6 +84,9 @@ TrainerOptions options_of(const RunPlan& plan, const RankPlace& place, const Sce
   options.threads = plan.threads_per_rank;
   options.instrument = plan.instrumented && plan.strategy == Strategy::Ddp;
   options.group = group_of(plan, place, scenario);
+  options.run_ahead =
+      plan.on_gpus && !plan.instrumented && !plan.profiled ? 1 : 0;  // a loop that reads nothing back is not held up
+  options.steps = plan.all_steps();
   if (plan.paced()) options.group.gloo_threads = 1;  // one collective at a time, as on NCCL's stream
   return options;
 }
@@ -105,6 +109,12 @@ std::map<std::string, double> parts_of(const MeasuredStep& s, Strategy strategy)
   return parts;
 }
 
+std::map<std::string, std::string> versions() {
+  std::map<std::string, std::string> all = accelerator_software();
+  all["torch"] = libtorch_version();
+  return all;
+}
+
 // What can be asked before the process group is made is asked here, so that the message names the cause.
 void expect_a_meeting_place(const RunPlan& plan, const GroupOptions& group) {
   if (plan.processes() == 1 && plan.strategy != Strategy::Ddp) return;
@@ -116,14 +126,17 @@ void expect_a_meeting_place(const RunPlan& plan, const GroupOptions& group) {
 // Times collectives, ops or copies in place of training.
 class BenchRank : public RankTrainer {
  public:
-  BenchRank(RunPlan plan, Precision precision, TrainerOptions options)
-      : plan_(std::move(plan)), precision_(precision), options_(std::move(options)) {}
+  BenchRank(RunPlan plan, RankPlace place, Precision precision, TrainerOptions options)
+      : plan_(std::move(plan)), place_(std::move(place)), precision_(precision), options_(std::move(options)) {}
 
   std::string implementation() const override {
     return plan_.bench.kind == BenchKind::Collectives ? "c10d ProcessGroup" : "LibTorch";
   }
-  std::map<std::string, std::string> software() const override { return {{"torch", libtorch_version()}}; }
+  std::map<std::string, std::string> software() const override { return versions(); }
   std::string network_interface() const override { return options_.group.world > 1 ? options_.group.interface : ""; }
+  void build() override {
+    if (plan_.on_gpus) options_.device = accelerator_of(plan_, place_);
+  }
   void join() override {
     expect_a_meeting_place(plan_, options_.group);
     bench_ = value_or_throw(make_bench(plan_.bench, options_, precision_));
@@ -133,6 +146,7 @@ class BenchRank : public RankTrainer {
 
  private:
   RunPlan plan_;
+  RankPlace place_;
   Precision precision_;
   TrainerOptions options_;
   std::unique_ptr<Bench> bench_;
@@ -140,19 +154,23 @@ class BenchRank : public RankTrainer {
 
 class TorchRank : public RankTrainer {
  public:
-  TorchRank(RunPlan plan, Scenario scenario, TrainerOptions options)
-      : plan_(std::move(plan)), scenario_(std::move(scenario)), options_(std::move(options)) {}
+  TorchRank(RunPlan plan, RankPlace place, Scenario scenario, TrainerOptions options)
+      : plan_(std::move(plan)),
+        place_(std::move(place)),
+        scenario_(std::move(scenario)),
+        options_(std::move(options)) {}
 
   std::string implementation() const override {
-    if (plan_.strategy == Strategy::Dp) return "cpu stand-in";
+    if (plan_.strategy == Strategy::Dp) return plan_.on_gpus ? "coalesced" : "cpu stand-in";
     const std::string name = plan_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
     return plan_.paced() ? name + ", paced" : name;
   }
-  std::map<std::string, std::string> software() const override { return {{"torch", libtorch_version()}}; }
+  std::map<std::string, std::string> software() const override { return versions(); }
   std::string network_interface() const override { return options_.group.world > 1 ? options_.group.interface : ""; }
 
   void build() override {
     if (!plan_.paced()) {
+      if (plan_.on_gpus) options_.device = accelerator_of(plan_, place_);
       model_ = std::make_shared<const Model>(value_or_throw(load_model(scenario_)));
       return;
     }
@@ -193,8 +211,11 @@ class TorchRank : public RankTrainer {
   }
   std::int64_t peak_memory_bytes() const override { return trainer_->peak_memory_bytes(); }
 
+  std::vector<std::string> warnings() const override { return trainer_->warnings(); }
+
   std::map<std::string, std::string> logging() const override {
     auto log = trainer_->ddp_log();
+    log.merge(trainer_->device_facts());
     if (plan_.paced()) log[kPacedLate] = fmt::format("{}", late_s_);
     return log;
   }
@@ -216,6 +237,7 @@ class TorchRank : public RankTrainer {
   }
 
   RunPlan plan_;
+  RankPlace place_;
   Scenario scenario_;
   TrainerOptions options_;
   std::unique_ptr<Inputs> inputs_;  // paced
@@ -231,8 +253,8 @@ std::unique_ptr<RankTrainer> make_torch_rank(const RunPlan& plan, const RankPlac
   Scenario scenario = value_or_throw(read_scenario(plan.scenario, plan.scenario_file));
   check(plan, scenario);
   TrainerOptions options = options_of(plan, place, scenario);
-  if (plan.benches()) return std::make_unique<BenchRank>(plan, scenario.precision, std::move(options));
-  return std::make_unique<TorchRank>(plan, std::move(scenario), std::move(options));
+  if (plan.benches()) return std::make_unique<BenchRank>(plan, place, scenario.precision, std::move(options));
+  return std::make_unique<TorchRank>(plan, place, std::move(scenario), std::move(options));
 }
 
 }  // namespace lockstep

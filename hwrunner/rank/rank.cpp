@@ -59,6 +59,7 @@ class RankLife {
     tell(StartRecord{rank_clock_s()});
     plan_.benches() ? bench() : train();
     const auto profile = trainer_->profile();  // its end is work, too
+    for (std::string& one : trainer_->warnings()) tell(NoteRecord{std::move(one)});
     tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging(), profile});
     tell(DoneRecord{});
   }
@@ -193,7 +194,8 @@ ErrorRecord sorted_failure(const std::string& what) {
   else if (contains(what, {"Timed out", "timed out", "wait timeout", "timeout caused", "monitoredBarrier"}))
     record.kind = "timeout";
   else if (contains(what, {"Connection closed", "Connection reset", "Connection refused", "Broken pipe", "Read error",
-                           "Write error", "remote process exited", "ncclRemoteError"}))
+                           "Write error", "remote process exited", "ncclRemoteError", "ncclSystemError",
+                           "NCCL communicator was aborted"}))
     record.kind = "network";
   else
     record.kind = "exception";

@@ -48,6 +48,7 @@ class RankTrainer {
   virtual std::optional<BenchRecord> bench_point() { return std::nullopt; }  // of a bench: the next one, or the end
   virtual std::int64_t peak_memory_bytes() const { return 0; }               // of the device; 0: the process's
   virtual std::map<std::string, std::string> logging() const { return {}; }  // DDP's own logging fields
+  virtual std::vector<std::string> warnings() const { return {}; }           // notes for the result, a sentence each
   // Of a profiled pass, after its last step: FactsRecord::profile.
   virtual std::map<std::string, std::map<std::string, double>> profile() { return {}; }
 };

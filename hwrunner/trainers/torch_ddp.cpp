@@ -105,7 +105,7 @@ void BucketLog::launched(std::size_t entry) {
 }
 
 void BucketLog::ended(std::size_t entry) {
-  DeviceMark now = device_->mark();
+  DeviceMark now = device_->mark_of_collective();
   const std::lock_guard lock(mutex_);
   if (entry < entries_.size()) entries_[entry].end = std::move(now);
 }

@@ -5,8 +5,11 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <vector>
 
 #include "hwrunner/trainers/trainer.h"
 
@@ -35,6 +38,8 @@ class TorchDevice {
 
   // May be called by any thread.
   virtual DeviceMark mark() = 0;
+  // In the callback of a collective: its end.
+  virtual DeviceMark mark_of_collective() { return mark(); }
   // Seconds of this host's monotonic clock (monotonic_s); waits until the device has come to the mark.
   virtual double seconds(const DeviceMark& mark) = 0;
   // Waits until all work of all devices of this rank is done.
@@ -44,6 +49,11 @@ class TorchDevice {
   virtual at::Tensor in_host_memory(const at::Tensor& values, bool pinned) = 0;
   // Of tensors on the devices, since the start; 0: the process's memory is all there is.
   virtual std::int64_t peak_memory_bytes() const = 0;
+
+  // What was seen of it since the first mark: utilisation, clock, ... by the keys of nvml.h; and what a reader of the
+  // results should know.
+  virtual std::map<std::string, std::string> facts() const { return {}; }
+  virtual std::vector<std::string> warnings() const { return {}; }
 
   // As make_gloo_group (torch_group.h), over what the device communicates with.
   virtual c10::intrusive_ptr<c10d::ProcessGroup> make_group(const GroupOptions& options,

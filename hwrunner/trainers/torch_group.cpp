@@ -15,17 +15,6 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
-c10::intrusive_ptr<c10d::Store> make_store(const GroupOptions& options) {
-  c10d::TCPStoreOptions tcp;
-  tcp.port = static_cast<std::uint16_t>(options.port);
-  tcp.isServer = options.serve_store && options.rank == 0;
-  tcp.numWorkers = options.world;
-  tcp.timeout = milliseconds(options.store_timeout_s);
-  c10::intrusive_ptr<c10d::Store> store = c10::make_intrusive<c10d::TCPStore>(options.master, tcp);
-  if (options.store_prefix.empty()) return store;
-  return c10::make_intrusive<c10d::PrefixStore>(options.store_prefix, store);
-}
-
 // createDefaultDevice() looks up the host name only and ignores the variable that people set.
 std::string interface_of(const GroupOptions& options) {
   const char* variable = std::getenv("GLOO_SOCKET_IFNAME");
@@ -53,8 +42,19 @@ class PacedGloo : public c10d::ProcessGroupGloo {
 
 }  // namespace
 
+c10::intrusive_ptr<c10d::Store> make_group_store(const GroupOptions& options) {
+  c10d::TCPStoreOptions tcp;
+  tcp.port = static_cast<std::uint16_t>(options.port);
+  tcp.isServer = options.serve_store && options.rank == 0;
+  tcp.numWorkers = options.world;
+  tcp.timeout = milliseconds(options.store_timeout_s);
+  c10::intrusive_ptr<c10d::Store> store = c10::make_intrusive<c10d::TCPStore>(options.master, tcp);
+  if (options.store_prefix.empty()) return store;
+  return c10::make_intrusive<c10d::PrefixStore>(options.store_prefix, store);
+}
+
 c10::intrusive_ptr<c10d::ProcessGroup> make_gloo_group(const GroupOptions& options, const std::shared_ptr<Pace>& pace) {
-  const auto store = make_store(options);
+  const auto store = make_group_store(options);
   const auto timeout = milliseconds(options.timeout_s);
   auto gloo = c10d::ProcessGroupGloo::Options::create(timeout);
   const std::string interface = interface_of(options);

@@ -7,6 +7,9 @@
 
 namespace lockstep {
 
+// What ranks meet at: the TCP store of rank 0, or of somebody else. Throws what c10d throws.
+c10::intrusive_ptr<c10d::Store> make_group_store(const GroupOptions& options);
+
 // Meets the other ranks at the store and waits until all are there (monitoredBarrier, which names those that are not).
 // Throws what c10d and Gloo throw.
 // `pace`: each all-reduce starts when it says and tells it its end.

@@ -55,7 +55,7 @@ class TorchTrainer : public Trainer {
 
   Expected<MeasuredStep> step() override {
     return guarded("the step failed", [this]() -> Expected<MeasuredStep> {
-      while (static_cast<int>(flights_.size()) <= options_.run_ahead) launch();
+      while (flights_.empty() || (static_cast<int>(flights_.size()) <= options_.run_ahead && more_to_come())) launch();
       return land();
     });
   }
@@ -94,6 +94,8 @@ class TorchTrainer : public Trainer {
       return seconds;
     });
   }
+  std::map<std::string, std::string> device_facts() const override { return device_->facts(); }
+  std::vector<std::string> warnings() const override { return device_->warnings(); }
 
   std::map<std::string, std::string> ddp_log() const override {
     return ddp_ ? ddp_->log() : std::map<std::string, std::string>{};
@@ -139,7 +141,10 @@ class TorchTrainer : public Trainer {
     at::Tensor loss;
   };
 
+  bool more_to_come() const { return options_.steps == 0 || launched_ < options_.steps; }
+
   void launch() {
+    ++launched_;
     flights_.push_back(std::make_unique<Flight>(*device_));
     MeasuredStep& step = flights_.back()->step;
     Laps& laps = flights_.back()->laps;
@@ -151,9 +156,10 @@ class TorchTrainer : public Trainer {
       const bool sync = !options_.no_sync || m + 1 == options_.micro_steps;
       loss = micro_step(m, sync, laps, step);
     }
+    const at::Tensor computed = loss;
     loss = loss.to(at::kCPU, /*non_blocking=*/true);  // there at the last mark
     amp_.step(*optimizer_);
-    if (options_.host_sync) loss.item<double>();
+    if (options_.host_sync) computed.item<double>();
     if (pace_) {
       step.late_s = pace_->late_s();
       pace_->end_step();
@@ -225,6 +231,7 @@ class TorchTrainer : public Trainer {
   std::unique_ptr<TorchDp> dp_;
   std::optional<StepProfile> profile_;
   std::deque<std::unique_ptr<Flight>> flights_;
+  int launched_ = 0;
 };
 
 }  // namespace

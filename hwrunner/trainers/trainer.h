@@ -61,6 +61,7 @@ struct TrainerOptions {
   // Steps that are given to the device before one is waited for, as in a training loop that reads nothing back. Not
   // with `instrument`.
   int run_ahead = 0;
+  int steps = 0;  // that will be asked for, so that none is begun beyond them; 0: nobody knows
   GroupOptions group;
 };
 
@@ -105,6 +106,8 @@ class Trainer {
   // `trace_file`: where the Chrome trace goes; empty: nowhere. Errors: RunFailed.
   virtual Expected<bool> start_profile() = 0;
   virtual Expected<SecondsByClass> profiled(const std::string& trace_file) = 0;
+  virtual std::map<std::string, std::string> device_facts() const = 0;  // TorchDevice::facts
+  virtual std::vector<std::string> warnings() const = 0;
   // What PyTorch's own DDP logger says (names as in _get_ddp_logging_data()); empty without DDP.
   virtual std::map<std::string, std::string> ddp_log() const = 0;
 };

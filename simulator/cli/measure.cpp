@@ -113,7 +113,7 @@ tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job&
   if (arguments.paced) {
     job.request.backend = Backend::Gloo;
     job.request.dilate = arguments.dilate;
-    auto probe = probe_runner(job.request.backend);
+    auto probe = probe_runner(job.request.backend, false);
     if (!probe) return tl::unexpected(std::move(probe.error()));
     job.request.runner = *std::move(probe);
     return {};
@@ -125,15 +125,23 @@ tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job&
     return tl::unexpected(
         Errors{on_command_line(ErrorKind::Conflict, "--backend", "NCCL needs GPUs, and these are CPU cores",
                                arguments.here ? "leave --here out, or --backend gloo" : "--backend gloo")});
-  if (auto wrong = not_this_machine(job.inputs, job.request.machine, nullptr)) return tl::unexpected(Errors{*wrong});
   job.request.profile = arguments.profile || !arguments.trace_file.empty();
   job.request.trace_file = arguments.trace_file;
   if (job.request.profile && job.inputs.scenario().front_end == FrontEnd::Python)
     return tl::unexpected(
         Errors{on_command_line(ErrorKind::NotSupported, "--profile", "the Python front end does not profile its steps",
                                "--set front_end=cpp")});
+  job.request.on_gpus = !on_cores;
+  // Who asks for NCCL by name wants to know what of it is missing: the runner says that.
+  if (arguments.backend != "nccl")
+    if (auto wrong = not_this_machine(job.inputs, job.request.machine, nullptr)) return tl::unexpected(Errors{*wrong});
   const bool python = job.inputs.scenario().front_end == FrontEnd::Python && arguments.bench.empty();
-  auto probe = python ? probe_python_runner(job.request.backend) : probe_runner(job.request.backend);
+  if (python && !nccl && !on_cores)
+    return tl::unexpected(Errors{on_command_line(
+        ErrorKind::Conflict, "--backend", "`front_end: python` computes on the CPU with Gloo, and these are GPUs",
+        "--backend nccl, or --set front_end=cpp")});
+  auto probe =
+      python ? probe_python_runner(job.request.backend) : probe_runner(job.request.backend, job.request.on_gpus);
   if (!probe) return tl::unexpected(std::move(probe.error()));
   job.request.runner = *std::move(probe);
   if (on_cores) return {};

@@ -229,6 +229,12 @@ int probe() {
   answer.software = {{"torch", "0.0-fake"}};
   if (how != "no-gloo") answer.backends = {"gloo"};
   answer.missing = "no NVIDIA driver on this machine";
+  if (how == "gpu") {
+    answer.backends = {"gloo", "nccl"};
+    answer.devices = {"NVIDIA A100-SXM4-80GB"};
+    answer.machine = {{"driver", "580.65.06"}, {"gpu0_nvlinks", "12"}};
+    answer.missing.clear();
+  }
   std::string line = probe_to_line(answer);
   if (how == "old") line.replace(line.find("\"protocol\":1"), 12, "\"protocol\":0");
   return ::write(3, line.data(), line.size()) > 0 ? 0 : 1;

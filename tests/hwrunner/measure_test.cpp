@@ -238,6 +238,52 @@ TEST_F(Measure, is_refused_for_another_machine_with_the_hint) {
   EXPECT_THAT(pids_.all(), IsEmpty());
 }
 
+TEST_F(Measure, on_gpus_runs_what_they_hold_and_describes_them) {
+  setenv("LOCKSTEP_FAKE_PROBE", "gpu", 1);
+  const Outcome outcome = measured({"--json", "--backend", "nccl", "--set", "topology=dgx-a100-80gb", "--set",
+                                    "gpus=[1,2]", "--set", "strategy=ddp", "--set", "measure.repeats=1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json result = document(outcome);
+  EXPECT_EQ(result["machine"]["driver"], "580.65.06");
+  EXPECT_EQ(result["machine"]["gpu0"], "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(result["machine"]["gpu0_nvlinks"], "12");
+  ASSERT_EQ(result["runs"].size(), 3U);
+  EXPECT_FALSE(result["runs"][1].contains("not_run"));
+  EXPECT_EQ(result["runs"][2]["not_run"], "this machine has 1 GPU");
+  setenv("LOCKSTEP_FAKE_PROBE", "", 1);
+  const Outcome none = measured({"--backend", "nccl", "--set", "topology=dgx-a100-80gb"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no NCCL here: no NVIDIA driver on this machine"));
+}
+
+TEST(MeasureOnGpus, ranks_of_gloo_may_share_one_and_are_not_pinned) {
+  const auto inputs = load_inputs({"model: {mlp: {inputs: 16, hidden: [8], outputs: 4}}\nbatch: {per_gpu: 4}\n"
+                                   "topology: dgx-a100-80gb\ngpus: 2\nstrategy: [dp, ddp]\n",
+                                   "x.yaml",
+                                   {}},
+                                  Accept::Measured);
+  ASSERT_TRUE(inputs) << to_text(inputs.error().front());
+  std::vector<RunPlan> plans;
+  MeasureRequest request;
+  request.on_gpus = true;
+  request.runner.devices = {"NVIDIA A100-SXM4-80GB"};
+  request.machine = this_machine();
+  request.launch = [&](const RunPlan& plan, const LaunchOptions& options) {
+    plans.push_back(plan);
+    EXPECT_THAT(options.cores, IsEmpty());
+    LaunchOutcome outcome;
+    outcome.failure.emplace();
+    outcome.failure->sentence = "tried";
+    return outcome;
+  };
+  const Measurement measurement = measure(*inputs, request);
+  ASSERT_EQ(plans.size(), 2U);  // single and ddp
+  for (const RunPlan& plan : plans) EXPECT_TRUE(plan.on_gpus);
+  EXPECT_EQ(plans.back().strategy, Strategy::Ddp);
+  EXPECT_EQ(plans.back().world_size, 2);
+  EXPECT_EQ(measurement.result.runs[1].not_run, "this machine has 1 GPU");  // DataParallel's replicas share none
+}
+
 TEST_F(Measure, without_a_runner_that_works_says_what_to_run) {
   setenv("LOCKSTEP_HWRUNNER", "/nowhere/lockstep-hwrunner", 1);
   Outcome outcome = measured({});

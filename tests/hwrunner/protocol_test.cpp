@@ -22,6 +22,7 @@ RunPlan odd_plan() {
   plan.instrumented = true;
   plan.threads_per_rank = 6;
   plan.backend = Backend::Nccl;
+  plan.on_gpus = true;
   plan.timeouts = {1.25, 0.1, 3};
   plan.rendezvous = "/tmp/a \"b\"";
   plan.scenario_file = "x.yaml";
