@@ -83,7 +83,7 @@ struct MeasureOptions {
   int steps = 30, warm_up = 5, repeats = 3;
   int threads_per_rank = 1;  // also the cores that make a rank of a machine without GPUs
   double timeout_s = 60;
-  int gloo_threads = 2;  // of each rank's process group: collectives in flight
+  int gloo_threads = 2;              // of each rank's process group: collectives in flight
   std::optional<double> gil_hold_s;  // of the stand-in for DataParallel: each op holds all replicas' lock so long
 };
 

@@ -165,8 +165,7 @@ at::Tensor CudaDataParallel::micro_step(const TensorBatch& batch, int micro_step
   }
   at::Tensor loss;
   {
-    std::optional<Amp::Guard> cast;
-    if (amp_ != nullptr) cast.emplace(*amp_);
+    const AmpOf cast(amp_);
     loss = base_->loss(outputs, batch.labels);
   }
   if (micro_steps > 1) loss = loss / micro_steps;

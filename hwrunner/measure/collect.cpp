@@ -170,12 +170,16 @@ class Collector {
     const auto collectives = collectives_of(logs, step->step, step->critical, plan_.paced());
     breakdown(*step_record(logs[step->critical], step->step), *step, collectives);
     buckets(collectives, *step);
-    if (const FactsRecord* facts = first_record<FactsRecord>(logs.front())) {
-      run_.ddp_logging_data = facts->logging;
-      run_.ddp_logging_data.erase(kPacedLate);
-    }
+    if (plan_.strategy == Strategy::Ddp) ddp_log(logs.front());
     run_.notes.push_back(fmt::format("breakdown and buckets are of a pass with marks, whose steps take {:+.1f} % ({})",
                                      (step->median_s / run_.step_time_s - 1) * 100, format_time(step->median_s)));
+  }
+
+  void ddp_log(const RankLog& rank) {
+    const FactsRecord* facts = first_record<FactsRecord>(rank);
+    if (facts == nullptr) return;
+    for (const auto& [name, value] : facts->logging)
+      if (name != kPacedLate && name.rfind("gpu_", 0) != 0) run_.ddp_logging_data[name] = value;
   }
 
   void breakdown(const RankStepRecord& record, const Shown& step, const std::vector<Collective>& collectives) {

@@ -28,9 +28,9 @@ struct StepEvent {
 
 struct MeasureRequest {
   Backend backend = Backend::Gloo;
-  bool on_gpus = false;    // else on the CPU's cores, or paced
   bool profile = false;    // a third pass, with a profiler
   std::string trace_file;  // of it, for each row with the row's name in it (trace_file_of); empty: none
+  bool on_gpus = false;    // else on the CPU's cores, or paced
   double dilate = 0;       // above 0: paced (hwrunner/paced); results are in the scenario's time
   RunnerProbe runner;
   Machine machine;

@@ -109,6 +109,12 @@ std::map<std::string, double> parts_of(const MeasuredStep& s, Strategy strategy)
   return parts;
 }
 
+std::map<std::string, std::string> versions() {
+  std::map<std::string, std::string> all = accelerator_software();
+  all["torch"] = libtorch_version();
+  return all;
+}
+
 // What can be asked before the process group is made is asked here, so that the message names the cause.
 void expect_a_meeting_place(const RunPlan& plan, const GroupOptions& group) {
   if (plan.processes() == 1 && plan.strategy != Strategy::Ddp) return;

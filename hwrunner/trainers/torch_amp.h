@@ -80,4 +80,12 @@ class Amp {
   std::optional<GradScaler> scaler_;
 };
 
+// The guard of an Amp that may not be there.
+struct AmpOf {
+  explicit AmpOf(const Amp* amp) {
+    if (amp != nullptr) guard.emplace(*amp);
+  }
+  std::optional<Amp::Guard> guard;
+};
+
 }  // namespace lockstep

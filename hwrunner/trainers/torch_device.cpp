@@ -1,6 +1,6 @@
 #include "hwrunner/trainers/torch_device.h"
 
-#include "hwrunner/trainers/laps.h"
+#include "hwrunner/trainers/torch_laps.h"
 #include "hwrunner/trainers/torch_dp.h"
 #include "hwrunner/trainers/torch_group.h"
 

@@ -10,7 +10,6 @@
 
 #include <exception>
 #include <functional>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -75,8 +74,7 @@ void DpStandIn::reduce_gradients() {
 // Python takes its lock to launch an op and lets go of it while the op computes: here the lock is held for a while
 // before each op but the first of a pass.
 std::vector<at::Tensor> TorchDp::forward(OpModule& replica, const at::Tensor& input) {
-  std::optional<Amp::Guard> cast;
-  if (amp_ != nullptr) cast.emplace(*amp_);
+  const AmpOf cast(amp_);
   if (gil_hold_s_ <= 0) return replica.outputs(input);
   return replica.outputs(input, [this](std::size_t, const at::Tensor&) {
     const std::lock_guard lock(gil_);
@@ -108,8 +106,7 @@ at::Tensor DpStandIn::micro_step(const TensorBatch& batch, int micro_steps, Laps
   laps.add_to(step.gather_s);
   at::Tensor loss;
   {
-    std::optional<Amp::Guard> cast;
-    if (amp_ != nullptr) cast.emplace(*amp_);
+    const AmpOf cast(amp_);
     loss = replicas_.front()->loss(gathered, batch.labels);
   }
   if (micro_steps > 1) loss = loss / micro_steps;

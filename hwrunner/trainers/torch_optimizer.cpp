@@ -145,7 +145,9 @@ void TorchOptimizer::fused(const Lists& l, const std::optional<at::Tensor>& grad
     return;
   }
   at::_foreach_add_(l.steps, 1);
-  if (found_inf) at::_foreach_sub_(l.steps, std::vector<at::Tensor>(l.steps.size(), *found_inf));  // a step that is skipped does not count
+  if (found_inf)
+    at::_foreach_sub_(l.steps,
+                      std::vector<at::Tensor>(l.steps.size(), *found_inf));  // a step that is skipped does not count
   const auto update = [&](auto function) {
     function(l.parameters, l.gradients, l.first, l.second, std::vector<at::Tensor>{}, l.steps);
   };

@@ -9,7 +9,7 @@
 #include "hwrunner/modules/torch_error.h"
 #include "hwrunner/modules/torch_module.h"
 #include "hwrunner/paced/torch_paced.h"
-#include "hwrunner/trainers/laps.h"
+#include "hwrunner/trainers/torch_laps.h"
 #include "hwrunner/trainers/torch_amp.h"
 #include "hwrunner/trainers/torch_ddp.h"
 #include "hwrunner/trainers/torch_device.h"
@@ -77,8 +77,6 @@ class TorchTrainer : public Trainer {
 
   std::int64_t peak_memory_bytes() const override { return device_->peak_memory_bytes(); }
 
-  std::map<std::string, std::string> device_facts() const override { return device_->facts(); }
-  std::vector<std::string> warnings() const override { return device_->warnings(); }
   Expected<bool> start_profile() override {
     return guarded("the profiler could not start", [this]() -> Expected<bool> {
       device_->synchronise();
@@ -96,6 +94,8 @@ class TorchTrainer : public Trainer {
       return seconds;
     });
   }
+  std::map<std::string, std::string> device_facts() const override { return device_->facts(); }
+  std::vector<std::string> warnings() const override { return device_->warnings(); }
 
   std::map<std::string, std::string> ddp_log() const override {
     return ddp_ ? ddp_->log() : std::map<std::string, std::string>{};
@@ -156,9 +156,10 @@ class TorchTrainer : public Trainer {
       const bool sync = !options_.no_sync || m + 1 == options_.micro_steps;
       loss = micro_step(m, sync, laps, step);
     }
+    const at::Tensor computed = loss;
     loss = loss.to(at::kCPU, /*non_blocking=*/true);  // there at the last mark
     amp_.step(*optimizer_);
-    if (options_.host_sync) loss.item<double>();
+    if (options_.host_sync) computed.item<double>();
     if (pace_) {
       step.late_s = pace_->late_s();
       pace_->end_step();

@@ -102,12 +102,12 @@ class Trainer {
   // Gradients after a step, in the model's order; an empty one where a parameter has none.
   virtual std::vector<std::vector<float>> gradients() const = 0;
   virtual std::int64_t peak_memory_bytes() const = 0;  // on the device; 0: the process's memory is all there is
-  virtual std::map<std::string, std::string> device_facts() const = 0;  // TorchDevice::facts
-  virtual std::vector<std::string> warnings() const = 0;
   // Profiles the steps that follow, until profiled(), which gives seconds of all of them by class of op and pass.
   // `trace_file`: where the Chrome trace goes; empty: nowhere. Errors: RunFailed.
   virtual Expected<bool> start_profile() = 0;
   virtual Expected<SecondsByClass> profiled(const std::string& trace_file) = 0;
+  virtual std::map<std::string, std::string> device_facts() const = 0;  // TorchDevice::facts
+  virtual std::vector<std::string> warnings() const = 0;
   // What PyTorch's own DDP logger says (names as in _get_ddp_logging_data()); empty without DDP.
   virtual std::map<std::string, std::string> ddp_log() const = 0;
 };
