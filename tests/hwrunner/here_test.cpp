@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hwrunner/measure/in_world.h"
+
 namespace lockstep {
 namespace {
 
@@ -113,6 +115,52 @@ TEST(ThisMachine, is_told_from_others) {
   probe.devices.clear();
   probe.missing = "no NVIDIA driver on this machine";
   EXPECT_THAT(not_this_machine(h100, machine_of(2), &probe)->message, HasSubstr("no NVIDIA driver"));
+}
+
+// --- In a world that a launcher started ---------------------------------------------------------------
+
+World two_hosts() {
+  World world;
+  world.launcher = "Slurm";
+  world.hosts = {"a", "b"};
+  for (const int host : {0, 0, 1, 1}) world.ranks.push_back({host, {0, 1}});
+  return world;
+}
+
+TEST(InAWorld, rows_run_where_ranks_hosts_cores_and_devices_suffice) {
+  const World world = two_hosts();
+  EXPECT_FALSE(why_not_in(world, {Strategy::Single, 1, 1, 1, std::nullopt}));
+  EXPECT_FALSE(why_not_in(world, {Strategy::Ddp, 2, 1, 1, std::nullopt}));
+  EXPECT_FALSE(why_not_in(world, {Strategy::Ddp, 4, 2, 1, std::nullopt}));
+  EXPECT_FALSE(why_not_in(world, {Strategy::Dp, 2, 1, 1, std::nullopt}));
+  EXPECT_FALSE(why_not_in(world, {Strategy::Ddp, 4, 2, 0, 2}));
+  EXPECT_EQ(why_not_in(world, {Strategy::Ddp, 8, 4, 1, std::nullopt}), "Slurm started 4 ranks");
+  EXPECT_EQ(why_not_in(world, {Strategy::Ddp, 4, 1, 1, std::nullopt}),
+            "the scenario has 4 GPUs on 1 node, Slurm put its first 4 ranks on 2 hosts");
+  EXPECT_EQ(why_not_in(world, {Strategy::Ddp, 4, 2, 2, std::nullopt}), "a has 2 cores for its ranks, and 4 are needed");
+  EXPECT_EQ(why_not_in(world, {Strategy::Dp, 4, 1, 1, std::nullopt}), "a has 2 cores for its ranks, and 4 are needed");
+  EXPECT_EQ(why_not_in(world, {Strategy::Ddp, 4, 2, 0, 1}), "a has 1 GPU");
+}
+
+TEST(InAWorld, the_cores_that_ranks_had_are_those_they_tell) {
+  Machine machine;
+  machine.host = "a";
+  machine.cores = 4;
+  const auto facts = [&machine](const std::vector<std::vector<int>>& cores) {
+    LaunchOutcome launch;
+    for (const auto& mine : cores) {
+      HelloRecord hello;
+      hello.host = "a";
+      hello.cores = mine;
+      launch.ranks.emplace_back().records.emplace_back(hello);
+    }
+    return pinning_facts(launch, machine);
+  };
+  EXPECT_EQ(facts({{0, 1}, {2, 3}}).at("rank_cores"), "0: 0-1, 1: 2-3");
+  EXPECT_EQ(facts({{0, 1}, {2, 3}}).at("pinned"), "yes");
+  EXPECT_EQ(facts({{0, 1}, {1, 2}}).at("pinned"), "no");
+  EXPECT_EQ(facts({{0, 1, 2, 3}}).at("pinned"), "no");
+  EXPECT_TRUE(facts({}).empty());
 }
 
 }  // namespace
