@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <ostream>
 
 #include "hwrunner/launch/environment.h"
@@ -80,6 +81,7 @@ tl::expected<void, Errors> load(const MeasureArguments& arguments, Output& outpu
   auto text = read_scenario_text(arguments.file, arguments.common.sets, output);
   if (!text) return tl::unexpected(std::move(text.error()));
   job.request.machine = this_machine();
+  job.request.nodes_here = std::getenv("LOCKSTEP_NODES_HERE") != nullptr;
   if (arguments.paced) real_waits(*text, job.request);
   if (arguments.here) {
     auto here = resolve_here(*text, job.request.machine);
