@@ -27,7 +27,8 @@ struct StepEvent {
 
 struct MeasureRequest {
   Backend backend = Backend::Gloo;
-  double dilate = 0;  // above 0: paced (hwrunner/paced); results are in the scenario's time
+  double dilate = 0;        // above 0: paced (hwrunner/paced); results are in the scenario's time
+  bool nodes_here = false;  // the scenario's nodes are hosts made of this machine (tests/testbed)
   RunnerProbe runner;
   Machine machine;
   std::vector<HeldBack> held_back;  // rows that are known not to run
