@@ -18,6 +18,7 @@ bool lost_connection(const LaunchedRankState& rank) {
 }
 
 std::string pass_of(const RunPlan& plan) {
+  if (plan.benches()) return fmt::format("the bench of {}", name_of(plan.bench.kind));
   return plan.instrumented ? "the instrumented pass" : fmt::format("repeat {}", plan.repeat + 1);
 }
 
@@ -177,6 +178,7 @@ std::string place_of(const RunPlan& plan, const LaunchedRankState& rank) {
     case Phase::Done:
       return "after the last step of " + pass_of(plan);
   }
+  if (plan.benches()) return fmt::format("at point {} of {}", rank.steps_done + 1, pass_of(plan));
   if (rank.steps_done >= plan.all_steps()) return "after the last step of " + pass_of(plan);
   if (rank.steps_done < plan.warm_up)
     return fmt::format("during warm-up step {} of {}", rank.steps_done + 1, pass_of(plan));

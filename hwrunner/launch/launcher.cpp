@@ -157,6 +157,7 @@ class Launch {
     if (std::holds_alternative<ReadyRecord>(record)) state.phase = Phase::Joined;
     if (std::holds_alternative<StartRecord>(record)) state.phase = Phase::Stepping;
     if (const auto* step = std::get_if<RankStepRecord>(&record)) state.steps_done = step->step + 1;
+    if (std::holds_alternative<BenchRecord>(record)) ++state.steps_done;
     if (std::holds_alternative<DoneRecord>(record)) state.phase = Phase::Done;
     if (const auto* error = std::get_if<ErrorRecord>(&record); error != nullptr && !state.error) {
       state.error = *error;

@@ -35,7 +35,78 @@ void check(const RunPlan& plan, JsonFields& fields) {
     fields.fail(ErrorKind::Range, "kernel_factor", fmt::format("`kernel_factor` is {}", plan.kernel_factor));
 }
 
+std::optional<BenchKind> bench_kind_of(const std::string& name) {
+  for (const BenchKind one : {BenchKind::Collectives, BenchKind::Ops, BenchKind::Copies})
+    if (name == name_of(one)) return one;
+  return std::nullopt;
+}
+
+RunnerJson bench_to_json(const BenchPlan& bench) {
+  return {{"kind", name_of(bench.kind)},      {"min_bytes", bench.min_bytes}, {"max_bytes", bench.max_bytes},
+          {"step_factor", bench.step_factor}, {"warm_up", bench.warm_up},     {"iterations", bench.iterations},
+          {"budget_s", bench.budget_s}};
+}
+
+void read_bench(const RunnerJson& json, BenchPlan& bench, JsonFields& errors) {
+  if (!json.is_object()) return errors.fail(ErrorKind::Type, "bench", "`bench` must be an object");
+  JsonFields fields(json);
+  std::string kind;
+  fields.need("kind", kind);
+  fields.need("min_bytes", bench.min_bytes);
+  fields.need("max_bytes", bench.max_bytes);
+  fields.need("step_factor", bench.step_factor);
+  fields.need("warm_up", bench.warm_up);
+  fields.need("iterations", bench.iterations);
+  fields.need("budget_s", bench.budget_s);
+  if (const auto known = bench_kind_of(kind))
+    bench.kind = *known;
+  else
+    fields.fail(ErrorKind::Range, "kind", fmt::format("there is no bench `{}`", kind));
+  const auto least = [&](const char* key, double value, double at_least) {
+    if (value < at_least) fields.fail(ErrorKind::Range, key, fmt::format("`{}` is {}, below {}", key, value, at_least));
+  };
+  least("min_bytes", static_cast<double>(bench.min_bytes), 4);
+  least("max_bytes", static_cast<double>(bench.max_bytes), static_cast<double>(bench.min_bytes));
+  least("step_factor", bench.step_factor, 2);
+  least("warm_up", bench.warm_up, 0);
+  least("iterations", bench.iterations, 1);
+  least("budget_s", bench.budget_s, 0);
+  for (const Error& one : fields.errors()) errors.fail(one.kind, ("bench." + one.key).c_str(), one.message);
+}
+
 }  // namespace
+
+const char* name_of(BenchKind kind) {
+  switch (kind) {
+    case BenchKind::None:
+      break;
+    case BenchKind::Collectives:
+      return "collectives";
+    case BenchKind::Ops:
+      return "ops";
+    case BenchKind::Copies:
+      return "copies";
+  }
+  return "none";
+}
+
+BenchPlan default_bench(BenchKind kind) {
+  BenchPlan plan;
+  plan.kind = kind;
+  if (kind != BenchKind::Collectives) plan.step_factor = 4;
+  if (kind == BenchKind::Copies) plan.min_bytes = 4 << 10;
+  if (kind == BenchKind::Ops) {
+    plan.min_bytes = 1 << 20;
+    plan.max_bytes = 64 << 20;
+  }
+  return plan;
+}
+
+std::vector<std::int64_t> bench_sizes(const BenchPlan& plan) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t bytes = plan.min_bytes; bytes <= plan.max_bytes; bytes *= plan.step_factor) sizes.push_back(bytes);
+  return sizes;
+}
 
 const char* name_of(Backend backend) {
   return backend == Backend::Gloo ? "gloo" : "nccl";
@@ -72,6 +143,7 @@ std::string plan_to_json(const RunPlan& plan) {
   json["rendezvous"] = plan.rendezvous;
   json["scenario_file"] = plan.scenario_file;
   json["scenario"] = plan.scenario;
+  if (plan.benches()) json["bench"] = bench_to_json(plan.bench);
   if (!plan.python.empty()) json.update(RunnerJson::parse(plan.python));
   return dump(json) + '\n';
 }
@@ -107,6 +179,7 @@ Expected<RunPlan> plan_from_json(std::string_view text) {
   fields.need("rendezvous", plan.rendezvous);
   fields.need("scenario_file", plan.scenario_file);
   fields.need("scenario", plan.scenario);
+  if (json->contains("bench")) read_bench((*json)["bench"], plan.bench, fields);
   if (const auto known = strategy_of(strategy))
     plan.strategy = *known;
   else

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenarios/scenario.h"
 #include "simulator/base/error.h"
@@ -30,6 +31,24 @@ struct Timeouts {
 // 100 MB of parameters.
 Timeouts timeouts_for(double least_s, double expected_step_s, double parameter_bytes);
 
+// `lockstep measure --bench`: no training, but one kind of work over sizes. Names as the options of nccl-tests.
+enum class BenchKind { None, Collectives, Ops, Copies };
+const char* name_of(BenchKind kind);  // none, collectives, ops, copies
+
+struct BenchPlan {
+  BenchKind kind = BenchKind::None;
+  std::int64_t min_bytes = 8, max_bytes = 512 << 20;  // of a message, of an op's tensor, of a copy
+  int step_factor = 2;
+  int warm_up = 5, iterations = 20;  // of each size, at most
+  double budget_s = 60;              // of the launch: larger sizes get fewer iterations, the largest none
+  bool operator==(const BenchPlan&) const = default;
+};
+// What each kind tries unless told otherwise: messages of 8 B to 512 MiB, tensors of 1 to 64 MiB, copies of 4 KiB to
+// 512 MiB.
+BenchPlan default_bench(BenchKind kind);
+// min_bytes, times step_factor, ... up to max_bytes.
+std::vector<std::int64_t> bench_sizes(const BenchPlan& plan);
+
 struct RunPlan {
   Strategy strategy = Strategy::Single;
   int world_size = 1;  // ranks of ddp; replicas of dp, which is one process
@@ -51,8 +70,10 @@ struct RunPlan {
   // For the Python front end, which reads no YAML: a JSON object with `model` (a model file) and `training` (names as
   // in lockstep_train.py, class Settings); empty: none. plan_from_json leaves it unread.
   std::string python;
+  BenchPlan bench;  // kind other than None: in place of training
 
   int processes() const { return strategy == Strategy::Ddp ? world_size : 1; }
+  bool benches() const { return bench.kind != BenchKind::None; }
   bool paced() const { return dilate > 0; }
   int all_steps() const { return warm_up + steps; }
   bool operator==(const RunPlan&) const = default;

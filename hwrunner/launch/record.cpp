@@ -29,6 +29,18 @@ struct ToJson {
     if (r.idle_to_s) json["idle_to_s"] = *r.idle_to_s;
     return json;
   }
+  RunnerJson operator()(const BenchRecord& r) const {
+    RunnerJson json = {
+        {"type", "bench"},   {"what", r.what},           {"bytes", r.bytes},           {"count", r.count},
+        {"element", r.type}, {"in_flight", r.in_flight}, {"iterations", r.iterations}, {"time_s", r.time_s},
+        {"wrong", r.wrong}};
+    if (!r.pass.empty()) json["pass"] = r.pass;
+    if (!r.shape.empty()) json["shape"] = r.shape;
+    if (r.flop > 0) json["flop"] = r.flop;
+    if (r.moved_bytes > 0) json["moved_bytes"] = r.moved_bytes;
+    if (!r.not_run.empty()) json["not_run"] = r.not_run;
+    return json;
+  }
   RunnerJson operator()(const FactsRecord& r) const {
     return {{"type", "facts"}, {"peak_memory_bytes", r.peak_memory_bytes}, {"logging", r.logging}};
   }
@@ -79,12 +91,31 @@ RankStepRecord step(JsonFields& in) {
   return r;
 }
 
+BenchRecord bench_point(JsonFields& in) {
+  BenchRecord r;
+  in.need("what", r.what);
+  in.need("bytes", r.bytes);
+  in.may("count", r.count);
+  in.may("element", r.type);
+  in.may("in_flight", r.in_flight);
+  in.may("iterations", r.iterations);
+  in.may("time_s", r.time_s);
+  in.may("wrong", r.wrong);
+  in.may("pass", r.pass);
+  in.may("shape", r.shape);
+  in.may("flop", r.flop);
+  in.may("moved_bytes", r.moved_bytes);
+  in.may("not_run", r.not_run);
+  return r;
+}
+
 std::optional<Record> of_type(const std::string& type, JsonFields& in) {
   if (type == "hello") return hello(in);
   if (type == "joining") return JoiningRecord{};
   if (type == "ready") return ReadyRecord{};
   if (type == "bucket") return bucket(in);
   if (type == "step") return step(in);
+  if (type == "bench") return bench_point(in);
   if (type == "done") return DoneRecord{};
   if (type == "start") {
     StartRecord r;

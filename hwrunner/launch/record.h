@@ -3,7 +3,7 @@
 // rank's host, which all ranks of a host share.
 //
 // In this order: hello, joining, ready, start, then step after step (with the buckets of a step before it where the
-// pass is instrumented), facts, done. `note` and `error` may come at any time.
+// pass is instrumented) or point after point of a bench, facts, done. `note` and `error` may come at any time.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,22 @@ struct RankStepRecord {
   std::map<std::string, double> parts;
   std::optional<double> idle_from_s, idle_to_s;
 };
+// One point of a bench: one size of one thing.
+struct BenchRecord {
+  std::string what;        // all_reduce, broadcast, reduce; conv2d, ...; host_to_host, ...
+  std::string pass;        // of an op: forward, backward, step
+  std::string shape;       // of an op, as text
+  std::int64_t bytes = 0;  // of the message, tensor or copy
+  std::int64_t count = 0;  // elements
+  std::string type;        // float, half, bfloat16
+  int in_flight = 1;       // collectives
+  int iterations = 0;      // that were timed
+  double time_s = 0;       // of one, the mean of this rank
+  std::int64_t wrong = 0;  // elements that are not what they should be
+  double flop = 0;         // of an op; 0: not counted
+  double moved_bytes = 0;  // that an op must read and write at least
+  std::string not_run;     // why there is no time
+};
 // Among FactsRecord::logging of a paced rank: the longest time, in wall seconds, by which its CPU came late to a wait.
 inline constexpr const char* kPacedLate = "paced_late_s";
 
@@ -73,7 +89,7 @@ struct ErrorRecord {
 struct DoneRecord {};
 
 using Record = std::variant<HelloRecord, JoiningRecord, ReadyRecord, StartRecord, BucketRecord, RankStepRecord,
-                            FactsRecord, NoteRecord, ErrorRecord, DoneRecord>;
+                            BenchRecord, FactsRecord, NoteRecord, ErrorRecord, DoneRecord>;
 
 // One line, newline included.
 std::string record_to_line(const Record& record);

@@ -8,6 +8,7 @@
 
 #include "hwrunner/modules/module_facts.h"
 #include "hwrunner/paced/pace.h"
+#include "hwrunner/trainers/bench.h"
 #include "hwrunner/trainers/trainer.h"
 #include "scenarios/load_model.h"
 #include "scenarios/reader.h"
@@ -30,6 +31,7 @@ T value_or_throw(Expected<T> value) {
 void check(const RunPlan& plan, const Scenario& scenario) {
   const auto refuse = [](std::string message) { throw TrainerFailure{"refused", std::move(message), {}}; };
   if (plan.backend == Backend::Nccl) refuse("the hardware runner does not run on GPUs yet");
+  if (plan.benches()) return;
   if (plan.paced()) return;  // Pace::make knows what it does not have
   if (scenario.precision != Precision::Fp32)
     refuse(fmt::format("the hardware runner on CPUs trains with `precision: fp32` only, not {}",
@@ -94,6 +96,39 @@ std::map<std::string, double> parts_of(const MeasuredStep& s, Strategy strategy)
   return parts;
 }
 
+// What can be asked before the process group is made is asked here, so that the message names the cause.
+void expect_a_meeting_place(const RunPlan& plan, const GroupOptions& group) {
+  if (plan.processes() == 1 && plan.strategy != Strategy::Ddp) return;
+  const bool serves = group.serve_store && group.rank == 0;
+  const auto wrong = serves ? port_taken(group.port) : unresolved(group.master);
+  if (wrong) throw TrainerFailure{"setup", to_text(*wrong), {}};
+}
+
+// Times collectives, ops or copies in place of training.
+class BenchRank : public RankTrainer {
+ public:
+  BenchRank(RunPlan plan, Precision precision, TrainerOptions options)
+      : plan_(std::move(plan)), precision_(precision), options_(std::move(options)) {}
+
+  std::string implementation() const override {
+    return plan_.bench.kind == BenchKind::Collectives ? "c10d ProcessGroup" : "LibTorch";
+  }
+  std::map<std::string, std::string> software() const override { return {{"torch", libtorch_version()}}; }
+  std::string network_interface() const override { return options_.group.world > 1 ? options_.group.interface : ""; }
+  void join() override {
+    expect_a_meeting_place(plan_, options_.group);
+    bench_ = value_or_throw(make_bench(plan_.bench, options_, precision_));
+  }
+  TrainedStep step() override { throw TrainerFailure{"exception", "a bench takes no steps", {}}; }
+  std::optional<BenchRecord> bench_point() override { return value_or_throw(bench_->next()); }
+
+ private:
+  RunPlan plan_;
+  Precision precision_;
+  TrainerOptions options_;
+  std::unique_ptr<Bench> bench_;
+};
+
 class TorchRank : public RankTrainer {
  public:
   TorchRank(RunPlan plan, Scenario scenario, TrainerOptions options)
@@ -117,15 +152,9 @@ class TorchRank : public RankTrainer {
     options_.pace = value_or_throw(Pace::make(pace_request()));
   }
 
-  // Building the module and joining are one in make_trainer; what can be asked before is asked here, so that the
-  // message names the cause.
+  // Building the module and joining are one in make_trainer.
   void join() override {
-    const GroupOptions& group = options_.group;
-    if (plan_.strategy == Strategy::Ddp) {
-      const bool serves = group.serve_store && group.rank == 0;
-      const auto wrong = serves ? port_taken(group.port) : unresolved(group.master);
-      if (wrong) throw TrainerFailure{"setup", to_text(*wrong), {}};
-    }
+    expect_a_meeting_place(plan_, options_.group);
     trainer_ = value_or_throw(make_trainer(model_, options_));
   }
 
@@ -144,6 +173,8 @@ class TorchRank : public RankTrainer {
           {one.index, one.bytes, s.start_s + one.ready_s, s.start_s + one.launch_s, s.start_s + one.end_s});
     return done;
   }
+
+  std::int64_t peak_memory_bytes() const override { return trainer_->peak_memory_bytes(); }
 
   std::map<std::string, std::string> logging() const override {
     auto log = trainer_->ddp_log();
@@ -183,6 +214,7 @@ std::unique_ptr<RankTrainer> make_torch_rank(const RunPlan& plan, const RankPlac
   Scenario scenario = value_or_throw(read_scenario(plan.scenario, plan.scenario_file));
   check(plan, scenario);
   TrainerOptions options = options_of(plan, place, scenario);
+  if (plan.benches()) return std::make_unique<BenchRank>(plan, scenario.precision, std::move(options));
   return std::make_unique<TorchRank>(plan, std::move(scenario), std::move(options));
 }
 

@@ -57,6 +57,17 @@ class RankLife {
     tell(ReadyRecord{});
     trainer_->barrier();
     tell(StartRecord{rank_clock_s()});
+    plan_.benches() ? bench() : train();
+    tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging()});
+    tell(DoneRecord{});
+  }
+
+ private:
+  void bench() const {
+    while (const auto point = trainer_->bench_point()) tell(*point);
+  }
+
+  void train() const {
     double cpu_s = process_cpu_s();
     for (int step = 0; step < plan_.all_steps(); ++step) {
       const TrainedStep done = trainer_->step();
@@ -64,11 +75,8 @@ class RankLife {
       tell_step(step, done, now_cpu_s - cpu_s);
       cpu_s = now_cpu_s;
     }
-    tell(FactsRecord{trainer_->peak_memory_bytes(), trainer_->logging()});
-    tell(DoneRecord{});
   }
 
- private:
   // The launcher is gone, and so is the reason to go on.
   void tell(const Record& record) const {
     if (!writer_.write(record)) ::_exit(1);

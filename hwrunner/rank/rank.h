@@ -45,6 +45,7 @@ class RankTrainer {
   virtual void join() {}           // the process group; returns when every rank is in it
   virtual void barrier() {}        // all ranks start warm-up together
   virtual TrainedStep step() = 0;  // one optimizer step with all its micro-steps, ended on the device
+  virtual std::optional<BenchRecord> bench_point() { return std::nullopt; }  // of a bench: the next one, or the end
   virtual std::int64_t peak_memory_bytes() const { return 0; }               // of the device; 0: the process's
   virtual std::map<std::string, std::string> logging() const { return {}; }  // DDP's own logging fields
 };

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "hwrunner/trainers/torch_compat.h"
-#include "hwrunner/trainers/torch_group.h"
 #include "simulator/steps/buckets.h"
 
 namespace lockstep {
@@ -93,21 +92,22 @@ void BucketLog::clear() {
 }
 
 std::size_t BucketLog::started(Entry entry) {
+  entry.ready = device_->mark();
   const std::lock_guard lock(mutex_);
   entries_.push_back(std::move(entry));
   return entries_.size() - 1;
 }
 
 void BucketLog::launched(std::size_t entry) {
-  const double now = monotonic_s();
+  DeviceMark now = device_->mark();
   const std::lock_guard lock(mutex_);
-  entries_[entry].times.launch_s = now;
+  entries_[entry].launch = std::move(now);
 }
 
 void BucketLog::ended(std::size_t entry) {
-  const double now = monotonic_s();
+  DeviceMark now = device_->mark();
   const std::lock_guard lock(mutex_);
-  if (entry < entries_.size()) entries_[entry].times.end_s = now;
+  if (entry < entries_.size()) entries_[entry].end = std::move(now);
 }
 
 std::vector<BucketLog::Entry> BucketLog::entries() const {
@@ -116,10 +116,14 @@ std::vector<BucketLog::Entry> BucketLog::entries() const {
 }
 
 Ddp::Ddp(OpModule& module, const TrainerOptions& options)
-    : module_(module), options_(options.ddp), instrument_(options.instrument) {
+    : module_(module),
+      options_(options.ddp),
+      device_(options.device),
+      instrument_(options.instrument),
+      bucket_log_(std::make_shared<BucketLog>(device_)) {
   for (const at::Tensor& p : module.parameters_in_order())
     if (p.requires_grad()) parameters_.push_back(p);
-  group_ = make_gloo_group(options.group, options.pace);
+  group_ = device_->make_group(options.group, options.pace);
   c10d::verify_params_across_processes(group_, parameters_, std::nullopt);
   send_rank_0_state();
   make_reducer(options);
@@ -214,9 +218,11 @@ std::vector<MeasuredBucket> Ddp::buckets(double step_start_s) const {
     MeasuredBucket bucket = entry.times;
     std::int64_t last = 0;
     for (const std::size_t p : entry.parameters) last = std::max(last, ready_ns[p]);
-    bucket.ready_s = backward_start_s_ + static_cast<double>(last) * 1e-9 - step_start_s;
-    bucket.launch_s -= step_start_s;
-    bucket.end_s -= step_start_s;
+    // The Reducer's own times are those of its calls: where they are queued, the hook's mark says when it was so.
+    bucket.ready_s = device_->asynchronous() ? device_->seconds(entry.ready) - step_start_s
+                                             : backward_start_s_ + static_cast<double>(last) * 1e-9 - step_start_s;
+    bucket.launch_s = device_->seconds(entry.launch) - step_start_s;
+    bucket.end_s = device_->seconds(entry.end) - step_start_s;
     list.push_back(bucket);
   }
   return list;

@@ -9,6 +9,7 @@
 
 #include "hwrunner/modules/torch_module.h"
 #include "hwrunner/trainers/laps.h"
+#include "hwrunner/trainers/torch_device.h"
 #include "hwrunner/trainers/trainer.h"
 
 namespace c10d {
@@ -22,9 +23,11 @@ namespace lockstep {
 class BucketLog {
  public:
   struct Entry {
-    MeasuredBucket times;  // absolute
+    MeasuredBucket times;  // index and bytes
     std::vector<std::size_t> parameters;
+    DeviceMark ready, launch, end;
   };
+  explicit BucketLog(std::shared_ptr<TorchDevice> device) : device_(std::move(device)) {}
   void clear();
   std::size_t started(Entry entry);
   void launched(std::size_t entry);
@@ -32,12 +35,14 @@ class BucketLog {
   std::vector<Entry> entries() const;
 
  private:
+  std::shared_ptr<TorchDevice> device_;
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
 };
 
 class Ddp {
  public:
+  // With options.device set.
   Ddp(OpModule& module, const TrainerOptions& options);
   ~Ddp();
   Ddp(const Ddp&) = delete;
@@ -63,13 +68,14 @@ class Ddp {
 
   OpModule& module_;
   DdpOptions options_;
+  std::shared_ptr<TorchDevice> device_;
   bool instrument_;
   bool broadcasts_next_ = true;  // require_forward_param_sync
   int synced_passes_ = 0;
   double backward_start_s_ = 0;
   std::vector<at::Tensor> parameters_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
-  std::shared_ptr<BucketLog> bucket_log_ = std::make_shared<BucketLog>();
+  std::shared_ptr<BucketLog> bucket_log_;
   std::shared_ptr<c10d::Reducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;
 };

@@ -13,13 +13,24 @@
 
 namespace lockstep {
 
-class DpStandIn {
+// One of the two makes gradients of replicas x batch samples: this stand-in, or DataParallel on GPUs (hwrunner/cuda).
+class TorchDp {
+ public:
+  virtual ~TorchDp() = default;
+  TorchDp() = default;
+  TorchDp(const TorchDp&) = delete;
+  TorchDp& operator=(const TorchDp&) = delete;
+
+  // Forward and backward of replicas x batch samples, loss divided by `micro_steps`; gradients are added to the base's.
+  virtual at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) = 0;
+};
+
+class DpStandIn : public TorchDp {
  public:
   // `base` is replica 0 and holds the parameters that the optimizer sees. `threads`: of each replica's operators.
   DpStandIn(std::shared_ptr<OpModule> base, int replicas, int threads);
 
-  // Forward and backward of replicas x batch samples, loss divided by `micro_steps`; gradients are added to the base's.
-  at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step);
+  at::Tensor micro_step(const Batch& batch, int micro_steps, Laps& laps, MeasuredStep& step) override;
 
  private:
   void replicate();

@@ -19,7 +19,8 @@
 
 namespace lockstep {
 
-class Pace;  // hwrunner/paced/pace.h
+class Pace;         // hwrunner/paced/pace.h
+class TorchDevice;  // hwrunner/trainers/torch_device.h
 
 struct GroupOptions {
   int rank = 0, world = 1;
@@ -49,6 +50,10 @@ struct TrainerOptions {
   bool evaluation_mode = false;  // batch norms use their statistics, dropouts do nothing: for comparisons
   // Set: nothing is computed, ops and optimizer wait for it (Single and Ddp). Of this rank alone.
   std::shared_ptr<Pace> pace;
+  std::shared_ptr<TorchDevice> device;  // empty: the CPU
+  // Steps that are given to the device before one is waited for, as in a training loop that reads nothing back. Not
+  // with `instrument`.
+  int run_ahead = 0;
   GroupOptions group;
 };
 
@@ -87,6 +92,7 @@ class Trainer {
   virtual std::vector<std::int64_t> bucket_bytes() const = 0;
   // Gradients after a step, in the model's order; an empty one where a parameter has none.
   virtual std::vector<std::vector<float>> gradients() const = 0;
+  virtual std::int64_t peak_memory_bytes() const = 0;  // on the device; 0: the process's memory is all there is
   // What PyTorch's own DDP logger says (names as in _get_ddp_logging_data()); empty without DDP.
   virtual std::map<std::string, std::string> ddp_log() const = 0;
 };

@@ -88,10 +88,13 @@ int run_completions(const CompletionsArguments& arguments, Output& output);
 struct MeasureArguments {
   CommonArguments common;
   std::string file;
-  std::string backend;  // gloo, nccl; empty: by the scenario's devices
-  bool here = false;    // on this machine's cores, whatever the scenario's machine is
-  bool paced = false;   // computing waits for its modelled time
-  double dilate = 1;    // paced: so many times as long
+  std::string backend;                       // gloo, nccl; empty: by the scenario's devices
+  bool here = false;                         // on this machine's cores, whatever the scenario's machine is
+  bool paced = false;                        // computing waits for its modelled time
+  double dilate = 1;                         // paced: so many times as long
+  std::string bench;                         // collectives, ops, copies: in place of training
+  std::string min_bytes, max_bytes, budget;  // of a bench; empty: its default, as 0 and -1 below
+  int step_factor = 0, iterations = 0, warm_up = -1;
 };
 int run_measure(const MeasureArguments& arguments, Output& output);
 

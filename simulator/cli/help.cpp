@@ -34,7 +34,9 @@ const std::vector<CommandHelp>& command_help() {
        "  lockstep measure cpu-two-ranks --here --json -o measured.json\n"
        "  lockstep measure cpu-two-ranks --here --set measure.steps=10 --set measure.repeats=1 --jsonl\n"
        "  lockstep measure tiny-mlp-launch-bound --here\n"
-       "  lockstep measure second-node-10gbe --paced --dilate 100 --set gpus=4\n"},
+       "  lockstep measure second-node-10gbe --paced --dilate 100 --set gpus=4\n"
+       "  lockstep measure cpu-two-ranks --here --bench collectives --minbytes 8 --maxbytes 64M\n"
+       "  lockstep measure cpu-two-ranks --here --bench ops --csv\n"},
       {"sweep", "Every combination of the values that a scenario lists; -o keeps them, and goes on if stopped",
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100\n"
        "  lockstep sweep dp-vs-ddp-resnet50-8xa100 --set batch.per_gpu=[32,64,128] --set gpus=[2,8] --csv\n"

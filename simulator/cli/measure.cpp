@@ -10,6 +10,7 @@
 #include "hwrunner/launch/environment.h"
 #include "simulator/cli/commands.h"
 #include "simulator/cli/files.h"
+#include "simulator/cli/measure_bench.h"
 #include "simulator/cli/measure_text.h"
 #include "simulator/result/csv.h"
 #include "simulator/result/json.h"
@@ -101,6 +102,7 @@ std::optional<Error> wrong_together(const MeasureArguments& arguments) {
     return on_command_line(ErrorKind::Conflict, option, why, hint);
   };
   if (!arguments.paced) return std::nullopt;
+  if (!arguments.bench.empty()) return no("--bench", "a bench computes for real", "leave --bench or --paced out");
   if (arguments.here) return no("--here", "a paced run has the scenario's machine", "leave --here or --paced out");
   if (arguments.backend == "nccl") return no("--backend", "a paced run needs no GPU and has none", "--backend gloo");
   return std::nullopt;
@@ -123,7 +125,7 @@ tl::expected<void, Errors> choose_runner(const MeasureArguments& arguments, Job&
         Errors{on_command_line(ErrorKind::Conflict, "--backend", "NCCL needs GPUs, and these are CPU cores",
                                arguments.here ? "leave --here out, or --backend gloo" : "--backend gloo")});
   if (auto wrong = not_this_machine(job.inputs, job.request.machine, nullptr)) return tl::unexpected(Errors{*wrong});
-  const bool python = job.inputs.scenario().front_end == FrontEnd::Python;
+  const bool python = job.inputs.scenario().front_end == FrontEnd::Python && arguments.bench.empty();
   auto probe = python ? probe_python_runner(job.request.backend) : probe_runner(job.request.backend);
   if (!probe) return tl::unexpected(std::move(probe.error()));
   job.request.runner = *std::move(probe);
@@ -189,6 +191,7 @@ int run_measure(const MeasureArguments& arguments, Output& output) {
   report_to(arguments, output, job.request);
   job.request.stop = &asked_to_stop;
   const StopOnSignals signals;
+  if (!arguments.bench.empty()) return run_bench(arguments, job.inputs, job.request, output);
   const Measurement measurement = measure(job.inputs, job.request);
   clear_progress(output);
   const Result& result = measurement.result;

@@ -64,6 +64,35 @@ CLI::App& add_command(CLI::App& app, const char* name, Raw& raw, bool settings =
   return *command;
 }
 
+// Their names and meanings are those of nccl-tests.
+void add_bench(CLI::App& measure, MeasureArguments& arguments) {
+  CLI::Option* bench =
+      measure.add_option("--bench", arguments.bench, "In place of training: collectives, ops or copies, size by size")
+          ->type_name("KIND")
+          ->check(CLI::IsMember({"collectives", "ops", "copies"}));
+  measure.add_option("--minbytes", arguments.min_bytes, "With --bench: the smallest size, as 8, 64K or 1MiB")
+      ->type_name("SIZE")
+      ->needs(bench);
+  measure.add_option("--maxbytes", arguments.max_bytes, "With --bench: the largest size")
+      ->type_name("SIZE")
+      ->needs(bench);
+  measure.add_option("--stepfactor", arguments.step_factor, "With --bench: from each size to the next")
+      ->type_name("K")
+      ->check(CLI::Range(2, 1 << 20))
+      ->needs(bench);
+  measure.add_option("--iters", arguments.iterations, "With --bench: iterations of each size, at most")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(bench);
+  measure.add_option("--warmup_iters", arguments.warm_up, "With --bench: iterations before them")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000))
+      ->needs(bench);
+  measure.add_option("--budget", arguments.budget, "With --bench: time for all of it, 60s if not given")
+      ->type_name("TIME")
+      ->needs(bench);
+}
+
 void add_commands(CLI::App& app, Raw& raw) {
   CLI::App& predict = add_command(app, "predict", raw);
   predict
@@ -126,6 +155,7 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("K")
       ->check(CLI::Range(1.0, 1e6))
       ->needs(paced);
+  add_bench(measure, raw.measure);
 
   CLI::App& sweep = add_command(app, "sweep", raw);
   sweep.add_option("FILE", raw.sweep.file,

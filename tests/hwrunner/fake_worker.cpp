@@ -4,7 +4,8 @@
 // LOCKSTEP_FAKE: orders separated by `;`, each `key=value` pairs separated by `,`:
 //   do=kill|stop|hang|throw|oom|refuse|exit|abort|garbage   what to do, once
 //   rank, repeat, gpus, strategy, pass=plain|marks             where; each any when left out
-//   at=build|join|step, step=N                       when (a step counts from 0, warm-up included)
+//   at=build|join|step|point, step=N                 when (a step counts from 0, warm-up included; a bench's point too)
+// A bench is all-reduces of the plan's sizes that take (rank + 1) ms each, the last of them left out.
 // LOCKSTEP_FAKE_STEP_MS: how long a step waits (2). LOCKSTEP_FAKE_PIDS: a folder in which each rank leaves its pid.
 // LOCKSTEP_FAKE_PROBE=fails|old|no-gloo: what `probe` does instead of answering.
 #include <fmt/format.h>
@@ -139,6 +140,26 @@ class FakeTrainer : public RankTrainer {
   void barrier() override { meeting_.meet(); }
   std::map<std::string, std::string> logging() const override { return {{"backend_name", "fake"}}; }
 
+  std::optional<BenchRecord> bench_point() override {
+    obey("point", next_);
+    const auto sizes = bench_sizes(plan_.bench);
+    if (static_cast<std::size_t>(next_) == sizes.size()) return std::nullopt;
+    BenchRecord point;
+    point.what = "all_reduce";
+    point.bytes = sizes[static_cast<std::size_t>(next_)];
+    point.count = point.bytes / 4;
+    point.type = "float";
+    if (static_cast<std::size_t>(++next_) == sizes.size()) {
+      point.not_run = "no time for it";
+      return point;
+    }
+    meeting_.meet();
+    point.iterations = plan_.bench.iterations;
+    point.time_s = 1e-3 * (place_.rank + 1);
+    point.wrong = next_ == 2 ? 1 : 0;
+    return point;
+  }
+
   TrainedStep step() override {
     obey("step", next_);
     ++next_;
@@ -167,7 +188,7 @@ class FakeTrainer : public RankTrainer {
            is("gpus", fmt::format("{}", plan_.world_size)) && is("strategy", name_of(plan_.strategy)) &&
            is("pass", plan_.instrumented ? "marks" : "plain") &&
            (order.count("at") == 0 ? std::string("step") : order.at("at")) == at &&
-           (std::string(at) != "step" || is("step", fmt::format("{}", step)));
+           ((std::string(at) != "step" && std::string(at) != "point") || is("step", fmt::format("{}", step)));
   }
   void obey(const char* at, int step) const {
     for (const Order& order : orders())

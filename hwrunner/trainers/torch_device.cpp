@@ -1,0 +1,34 @@
+#include "hwrunner/trainers/torch_device.h"
+
+#include "hwrunner/trainers/laps.h"
+#include "hwrunner/trainers/torch_dp.h"
+#include "hwrunner/trainers/torch_group.h"
+
+namespace lockstep {
+namespace {
+
+class CpuDevice : public TorchDevice {
+ public:
+  at::Device of_replica(int) const override { return at::kCPU; }
+  bool asynchronous() const override { return false; }
+  DeviceMark mark() override { return {monotonic_s(), nullptr}; }
+  double seconds(const DeviceMark& mark) override { return mark.host_s; }
+  void synchronise() override {}
+  at::Tensor in_host_memory(const at::Tensor& values, bool) override { return values.clone(); }
+  std::int64_t peak_memory_bytes() const override { return 0; }
+  c10::intrusive_ptr<c10d::ProcessGroup> make_group(const GroupOptions& options,
+                                                    const std::shared_ptr<Pace>& pace) override {
+    return make_gloo_group(options, pace);
+  }
+  std::unique_ptr<TorchDp> make_data_parallel(std::shared_ptr<OpModule> base, int replicas, int threads) override {
+    return std::make_unique<DpStandIn>(std::move(base), replicas, threads);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<TorchDevice> make_cpu_device() {
+  return std::make_shared<CpuDevice>();
+}
+
+}  // namespace lockstep
