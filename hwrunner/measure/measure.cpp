@@ -17,7 +17,7 @@ namespace {
 // Ranks of a paced run wait rather than compute: many share a core, but each holds the model three times over.
 constexpr int kMostPacedRanks = 16;
 // A paced rank alone has nothing real to do: a step as long as this is long enough for it, whatever --dilate says.
-constexpr double kLongestStepAlone_s = 1;
+constexpr double kLongestStepAlone_s = 0.3;
 
 struct Row {
   Strategy strategy = Strategy::Single;

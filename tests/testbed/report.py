@@ -39,6 +39,11 @@ def name_of(run):
     return run["strategy"] if run["gpus"] == 1 and run["strategy"] == "single" else f"{run['strategy']} {run['gpus']}"
 
 
+# From the first step on: both sides may call a different number of them warm-up.
+def all_steps(run):
+    return run["warm_up_step_times_s"] + run["samples"][0]["step_times_s"]
+
+
 def lateness(run):
     for note in run.get("notes", []):
         if match := re.search(r"late to a wait \(([0-9.]+) % of a step\)", note):
@@ -136,7 +141,8 @@ class Sweep:
                 taken = self.time_of(row) if row else None
                 line.append(f"{ms(taken)} ({ms(self.expected(row))}, {percent(self.expected(row) / taken)} %)" if taken
                             else "-")
-            lines.append(line)
+            if set(line[1:]) != {"-"}:
+                lines.append(line)
         return (f"Link {self.wire}, load {self.load[0]:.1f} to {self.load[1]:.1f}; ms for each all-reduce, in brackets "
                 f"expected and its error; {self.in_short()}:\n\n" + table(head, lines))
 
@@ -176,8 +182,9 @@ every figure on it is of one run.
 {command}
 ```
 
-{date}, {seconds:.0f} s; {machine}. The load beside a figure is that of the machine before and after, all programs counted:
-a quiet machine has about the number of ranks that compute.
+{date}, {seconds:.0f} s; {machine}.
+The load beside a figure is that of the machine before and after, all programs counted: a quiet machine has about the number of
+ranks that compute.
 
 *real*: ranks compute on the CPU; the step of one rank is measured in the same run and given to the prediction
 (`calibrate.single_gpu`); network, buckets, copies and waits are predicted. *paced*: nothing of the prediction is fitted to this
@@ -234,6 +241,21 @@ class Book:
         head = ["case", "what", "row", "K", "steps", "predicted ms", "measured ms", "error", "constant", "late", "load"]
         return table(head, rows) if rows else ""
 
+    # With drawn jitter both have the same draws: their steps can be held against each other one by one.
+    def step_by_step(self):
+        lines = []
+        for one in self.outcomes:
+            if not one.dilate or "jitter" not in str(one.case.settings):
+                continue
+            for twin, run in one.pairs():
+                warm_up = len(run["warm_up_step_times_s"])
+                expected = all_steps(twin)[warm_up:]
+                taken = run["samples"][0]["step_times_s"]
+                each = [f"{percent(e / t)}" for e, t in zip(expected, taken)]
+                spread = f"{ms(min(taken))} to {ms(max(taken))} ms"
+                lines.append(f"Step by step, `{one.case.name}` ({spread}): {', '.join(each)} %.")
+        return "\n".join(lines)
+
     # Where the paced twin and its prediction part: bucket by bucket.
     def buckets(self):
         text = ""
@@ -244,7 +266,7 @@ class Book:
                 rows = []
                 for mine, theirs in zip(twin.get("buckets", []), run.get("buckets", [])):
                     rows.append([f"{mine['index']}", f"{mine['bytes']}"] + [
-                        f"{ms(mine[key])} / {ms(theirs[key])}" for key in ("launch_s", "start_s", "transfer_s", "end_s")])
+                        f"{ms(mine[key])} / {ms(theirs[key])}" for key in ("ready_s", "start_s", "transfer_s", "end_s")])
                 head = ["bucket", "bytes", "ready", "start", "transfer", "end"]
                 text += table([head[0], head[1]] + [f"{word} ms" for word in head[2:]], rows)
         return text
@@ -276,9 +298,11 @@ class Book:
             text += "\n## Real training\n\n" + real
         if paced := self.paced_table():
             text += "\n## Paced training\n\n" + paced
+        if steps := self.step_by_step():
+            text += "\n" + steps + "\n"
         if buckets := self.buckets():
             text += ("\nThe buckets of `paced-resnet50-8`, predicted / measured (of the pass with marks), and the parts of "
-                     "its step:\n\n" + buckets + "\n" + self.parts())
+                     "its step (a paced run counts contention and copies as backward):\n\n" + buckets + "\n" + self.parts())
         if self.sweeps:
             text += "\n## All-reduce of Gloo\n\n" + "\n".join(sweep.text() for sweep in self.sweeps)
         for overhead in self.overheads:
