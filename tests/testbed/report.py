@@ -214,6 +214,19 @@ class Book:
                     f"{int(facts.get('memory_bytes', 0)) / 1e9:.0f} GB, {facts.get('kernel', '')}, {software}")
         return "nothing was measured"
 
+    # Mean and worst |error| of the rows, and of the constant.
+    def summary(self, paced):
+        errors, constants = [], []
+        for one in self.outcomes:
+            if bool(one.dilate) != paced:
+                continue
+            single = row_of(one.predicted, "single", 1)["step_time_s"]
+            for twin, run in one.pairs():
+                errors.append(abs(twin["step_time_s"] / run["step_time_s"] - 1) * 100)
+                constants.append(abs(single / run["step_time_s"] - 1) * 100)
+        return (f"\n{len(errors)} rows: {sum(errors) / len(errors):.1f} % off on average, {max(errors):.1f} % at most; the constant "
+                f"{sum(constants) / len(constants):.0f} and {max(constants):.0f} %.\n")
+
     def real_table(self):
         rows = []
         for one in self.outcomes:
@@ -295,9 +308,9 @@ class Book:
         command = "# ./lockstep.sh testbed" + (" --quick" if self.quick else "") + " --out scenarios/measured"
         text = INTRODUCTION.format(command=command, date=self.date, seconds=self.seconds, machine=self.machine())
         if real := self.real_table():
-            text += "\n## Real training\n\n" + real
+            text += "\n## Real training\n\n" + real + self.summary(paced=False)
         if paced := self.paced_table():
-            text += "\n## Paced training\n\n" + paced
+            text += "\n## Paced training\n\n" + paced + self.summary(paced=True)
         if steps := self.step_by_step():
             text += "\n" + steps + "\n"
         if buckets := self.buckets():
