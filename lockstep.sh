@@ -12,6 +12,7 @@ core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cp
   libfmt-dev libexpected-dev libsqlite3-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-jsonschema)
 sanitizer_packages=(clang-14 libclang-rt-14-dev)
 tidy_packages=(clang-tidy-14 git)
+testbed_packages=(iproute2 python3 util-linux)
 fresh_packages=(debootstrap git util-linux)
 # For tests of `lockstep measure` under launchers, which are skipped without them; installed in CI only.
 launcher_packages=(slurm-wlm munge openmpi-bin iproute2)
@@ -36,6 +37,8 @@ usage: ./lockstep.sh COMMAND [OPTIONS]
   test [--preset NAME]   build everything and run every test (release; or dev, dev-asan)
   build [--preset NAME]  build the programs and the tests
   bench [OPTIONS]        build and run the benchmarks; options go to the benchmark program
+  testbed [--quick] [--out DIR] [CASES]
+                         a cluster on this machine (root): predictions held against real ranks on shaped links
   golden [--update]      run the golden scenarios; --update accepts their new times and prints old -> new
   tidy [FILES]           clang-tidy on the files that this branch changes, or on those named
   fresh [--keep]         run demo and test on the last commit in a bare Debian 12 under build/ (as root)
@@ -43,7 +46,7 @@ usage: ./lockstep.sh COMMAND [OPTIONS]
                          build and test do that too; `libtorch remove` removes it
   clean                  remove build/ (LibTorch stays)
 
-Later versions bring: gui, fuzz, testbed. Logs are kept in build/logs/.
+Later versions bring: gui, fuzz. Logs are kept in build/logs/.
 LOCKSTEP_LIBTORCH=cpu|cuda says which LibTorch build and test see to (cuda where there is an NVIDIA GPU, else cpu), none
 that they fetch nothing. One of your own, 2.6 or newer: `export CMAKE_PREFIX_PATH=DIR` (then none is fetched).
 CI=true makes warnings errors, NO_COLOR=1 switches colours off, LOCKSTEP_JOBS=N sets the number of processes,
@@ -398,6 +401,28 @@ run_bench() {
   build/release/bin/lockstep_bench "$@"
 }
 
+# 77, with the reason, where a cluster cannot be made of this machine.
+run_testbed() {
+  local status=0 word
+  for word in "$@"; do
+    if [[ $word == --help || $word == -h ]]; then exec python3 tests/testbed/testbed.py --help; fi
+  done
+  if ((EUID != 0)); then
+    say "testbed: skipped: it takes root to make network namespaces: sudo ./lockstep.sh testbed"
+    exit 77
+  fi
+  need_packages "${core_packages[@]}" "${testbed_packages[@]}"
+  see_to_libtorch
+  configure release
+  if ! grep -q '^build bin/lockstep-hwrunner:' build/release/build.ninja; then
+    say "testbed: skipped: the hardware runner is not built: no LibTorch"
+    exit 77
+  fi
+  build release lockstep lockstep-hwrunner lockstep-bare-loop
+  attached python3 -B tests/testbed/testbed.py "$@" || status=$?
+  return "$status"
+}
+
 run_golden() {
   if (($# > 1)) || [[ ${1:---update} != --update ]]; then die "golden takes only --update"; fi
   need_packages "${core_packages[@]}"
@@ -492,9 +517,9 @@ main() {
   if (($# > 0)); then shift; fi
   cd "$root"
   case $command in
-    demo | build | test | bench | golden | tidy | fresh | libtorch) "run_$command" "$@" ;;
+    demo | build | test | bench | golden | tidy | fresh | libtorch | testbed) "run_$command" "$@" ;;
     clean) no_options clean "$@"; rm -rf --one-file-system "$root/build" ;;
-    gui | fuzz | testbed) die "$command comes with a later version" ;;
+    gui | fuzz) die "$command comes with a later version" ;;
     help | --help | -h) usage ;;
     *) usage >&2; die "unknown command '$command'" ;;
   esac

@@ -69,6 +69,7 @@ class Bencher {
   }
 
   std::optional<std::string> why_not(int ranks) const {
+    if (request_.nodes_here) return std::nullopt;  // on links that are slower than its cores they need not be one each
     if (!request_.on_gpus) return too_many_ranks(request_.machine, ranks, scenario().measure.threads_per_rank);
     const int there = static_cast<int>(request_.runner.devices.size());
     const bool shared = request_.backend == Backend::Gloo && there > 0;  // Gloo's ranks may share a GPU

@@ -19,6 +19,8 @@ namespace {
 constexpr int kMostPacedRanks = 16;
 // A trace of more has tens of megabytes.
 constexpr int kProfiledSteps = 5;
+// A paced rank alone has nothing real to do: a step as long as this is long enough for it, whatever --dilate says.
+constexpr double kLongestStepAlone_s = 0.3;
 
 struct Row {
   Strategy strategy = Strategy::Single;
@@ -118,7 +120,7 @@ class Measurer {
     if (paced() && strategy == Strategy::Ddp && gpus > kMostPacedRanks)
       return fmt::format("a paced run has {} ranks at most", kMostPacedRanks);
     if (paced() || request_.world != nullptr) return std::nullopt;
-    if (inputs_.topology.nodes_for(gpus) > 1) return "this machine is one node";
+    if (inputs_.topology.nodes_for(gpus) > 1 && !request_.nodes_here) return "this machine is one node";
     if (!request_.on_gpus) return too_many_ranks(request_.machine, gpus, scenario().measure.threads_per_rank);
     const int there = static_cast<int>(request_.runner.devices.size());
     if (gpus > there && !shares_gpus(strategy))
@@ -151,9 +153,11 @@ class Measurer {
     plan.on_gpus = request_.on_gpus;
     if (paced()) {
       plan.dilate = request_.dilate;
+      if (strategy == Strategy::Single && row.expected_step_s > 0)
+        plan.dilate = std::min(plan.dilate, std::max(1.0, kLongestStepAlone_s / row.expected_step_s));
       plan.kernel_factor = points_.calibration().factor;
     }
-    plan.timeouts = timeouts_for(scenario().measure.timeout_s, row.expected_step_s * std::max(1.0, request_.dilate),
+    plan.timeouts = timeouts_for(scenario().measure.timeout_s, row.expected_step_s * std::max(1.0, plan.dilate),
                                  static_cast<double>(parameter_bytes(inputs_.model)));
     plan.scenario_file = scenario().file;
     plan.scenario = scenario_yaml(inputs_.read);

@@ -28,10 +28,11 @@ struct StepEvent {
 
 struct MeasureRequest {
   Backend backend = Backend::Gloo;
-  bool profile = false;    // a third pass, with a profiler
-  std::string trace_file;  // of it, for each row with the row's name in it (trace_file_of); empty: none
-  bool on_gpus = false;    // else on the CPU's cores, or paced
-  double dilate = 0;       // above 0: paced (hwrunner/paced); results are in the scenario's time
+  bool profile = false;     // a third pass, with a profiler
+  std::string trace_file;   // of it, for each row with the row's name in it (trace_file_of); empty: none
+  bool on_gpus = false;     // else on the CPU's cores, or paced
+  double dilate = 0;        // above 0: paced (hwrunner/paced); results are in the scenario's time
+  bool nodes_here = false;  // the scenario's nodes are hosts made of this machine (tests/testbed)
   RunnerProbe runner;
   Machine machine;
   const World* world = nullptr;     // the ranks that a launcher started; null: this process starts its own

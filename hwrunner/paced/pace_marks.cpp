@@ -44,8 +44,14 @@ class MarkFinder {
     for (; kernels > 0; --kernels) {
       while (at_ < count() && !is_kernel(at_, cause)) ++at_;
       LOCKSTEP_ENSURE(at_ < count(), "a program with too few kernels of {}", name_of(cause));
-      ++at_;
+      at_ = past_syncs(at_ + 1);
     }
+  }
+
+  // Behind the waits of a host that computes itself.
+  int past_syncs(int at) const {
+    while (at < count() && item(at).kind == ItemKind::HostSync) ++at;
+    return at;
   }
 
   void forward() {
@@ -90,15 +96,15 @@ class MarkFinder {
   // One copy into a bucket, and the launches that it brings.
   void copied() {
     skip(1, Cause::BucketCopies);
-    while (is_kernel(at_, Cause::BucketCopies) && is_bucket(at_ + 1, ItemKind::Arrive)) {
-      at_ += 2;
+    while (is_kernel(at_, Cause::BucketCopies) && is_bucket(past_syncs(at_ + 1), ItemKind::Arrive)) {
+      at_ = past_syncs(at_ + 1) + 1;
       marks_.launched.push_back(at_);
       marks_.buckets.push_back(item(at_ - 1).meeting);
     }
   }
 
   void reduced() {
-    while (is_bucket(at_, ItemKind::StreamWait) || is_kernel(at_, Cause::BucketCopies)) ++at_;
+    while (is_bucket(at_, ItemKind::StreamWait) || is_kernel(at_, Cause::BucketCopies)) at_ = past_syncs(at_ + 1);
   }
 
   const StepProgram& program_;

@@ -123,12 +123,6 @@ void expect_a_meeting_place(const RunPlan& plan, const GroupOptions& group) {
   if (wrong) throw TrainerFailure{"setup", to_text(*wrong), {}};
 }
 
-std::map<std::string, std::string> versions() {
-  std::map<std::string, std::string> versions = accelerator_software();
-  versions["torch"] = libtorch_version();
-  return versions;
-}
-
 // Times collectives, ops or copies in place of training.
 class BenchRank : public RankTrainer {
  public:

@@ -48,7 +48,9 @@ class TorchTrainer : public Trainer {
     if (pace_) options_.optimizer = OptimizerKind::None;  // it waits, and changes nothing
     optimizer_.emplace(options_, module_->parameters_in_order());
     if (options.strategy == Strategy::Ddp) ddp_ = std::make_unique<Ddp>(*module_, options_);
-    if (options.strategy == Strategy::Dp) dp_ = device_->make_data_parallel(module_, options.replicas, options.threads);
+    // On one device DataParallel calls its module as it is: torch/nn/parallel/data_parallel.py.
+    if (options.strategy == Strategy::Dp && options.replicas > 1)
+      dp_ = device_->make_data_parallel(module_, options.replicas, options.threads);
     if (dp_) dp_->set_amp(&amp_);
     if (dp_) dp_->set_gil(options.gil_hold_s);
   }

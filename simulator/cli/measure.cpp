@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <ostream>
 
 #include "hwrunner/crew/crew.h"
@@ -81,6 +82,7 @@ Expected<Inputs> inputs_of(const MeasureArguments& arguments, const ScenarioText
 tl::expected<void, Errors> load(const MeasureArguments& arguments, ScenarioText text, const Crew* crew, Job& job) {
   job.request.machine = this_machine();
   if (crew != nullptr) join_world(crew->world(), job.request);
+  job.request.nodes_here = std::getenv("LOCKSTEP_NODES_HERE") != nullptr;
   if (arguments.here) {
     if (crew != nullptr && crew->world().hosts.size() > 1)
       return tl::unexpected(Errors{on_command_line(ErrorKind::Conflict, "--here", "the ranks are on several hosts",

@@ -52,6 +52,12 @@ void ProgramBuilder::kernel(double host_s, double device_s, Cause cause, std::st
   Item& item = add(ItemKind::Kernel, host_s, label);
   item.device_s = device_s;
   item.cause = cause;
+  follow_stream();
+}
+
+// Where the host computes itself its clock is the stream's.
+void ProgramBuilder::follow_stream() {
+  if (graph_.host_computes) host_sync();
 }
 
 void ProgramBuilder::host(double host_s, Cause host_cause, std::string_view label) {
@@ -65,6 +71,7 @@ void ProgramBuilder::arrive(int meeting, double host_s, std::string_view label) 
 
 void ProgramBuilder::stream_wait(int meeting) {
   add(ItemKind::StreamWait, 0, "").meeting = meeting;
+  follow_stream();
 }
 void ProgramBuilder::host_wait(int meeting) {
   add(ItemKind::HostWait, 0, "").meeting = meeting;

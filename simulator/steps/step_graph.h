@@ -99,6 +99,7 @@ struct StepGraph {
   std::unordered_map<std::string, std::int32_t> link_index;  // id -> index into links; kept by add_link()
   double launch_latency_s = 8e-6;  // a kernel starts so long after its launch on the host at the earliest
   double contention = 1.15;        // compute takes this factor longer while the communication stream is busy
+  bool host_computes = false;      // CPU ranks: the thread that launches a kernel computes it, and runs ahead of nothing
   Loader loader;                   // of every LoaderWait
 
   const StepProgram& program(int step) const {
@@ -135,6 +136,7 @@ class ProgramBuilder {
 
  private:
   Item& add(ItemKind kind, double host_s, std::string_view label);
+  void follow_stream();
   StepGraph& graph_;
   std::vector<Item>& items_;
   Cause host_cause_ = Cause::HostBound;

@@ -3,6 +3,7 @@
 // Sources: torch/csrc/distributed/c10d/reducer.cpp, torch/nn/parallel/distributed.py (PyTorch 2.7).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "simulator/base/ensure.h"
@@ -19,6 +20,17 @@ namespace {
 // Host cost per op and parameter of the walk over the autograd graph with find_unused_parameters; prior, untested: a
 // few pointer look-ups of C++ per node.
 constexpr double kGraphWalkPerNode = 1e-6;
+// However fast the network is, kernels of a CPU rank still advance; prior, the scheduler's share for one of ten
+// threads.
+constexpr double kMostOfCoresForGloo = 0.9;
+
+// Gloo's threads live on the cores of their rank: a collective under way leaves it the rest of them.
+double contention_of_cores(const StepContext& context, const Ring& ring) {
+  if (ring.ranks == 1) return 1;
+  const double busy_cores = context.ddp.gloo_cpu * ring_rate(ring);
+  const double share = busy_cores / context.scenario.measure.threads_per_rank;
+  return 1 / (1 - std::min(share, kMostOfCoresForGloo));
+}
 
 // What a step does about gradients; PyTorch's steps differ until buckets are rebuilt.
 enum class Reduction {
@@ -36,7 +48,8 @@ class DdpBuilder {
         expected_wait_s_(expected_wait_s(context.request, context.ddp)) {
     graph_.keeps_labels = context.request.labels;
     graph_.launch_latency_s = context.host.launch_latency;
-    graph_.contention = context.ddp.phi;
+    graph_.contention = context.on_cores() ? contention_of_cores(context, ring_) : context.ddp.phi;
+    graph_.host_computes = context.on_cores();
     for (const RankKind& kind : rank_kinds(context.request)) {
       PointRequest request = context.request;
       request.node = kind.node;
@@ -211,6 +224,7 @@ class DdpBuilder {
     if (expected_wait_s_ <= 0) return;
     // On the host too: in a step that the host limits, it is hosts that differ, and an idle stream would hide the wait.
     program.kernel(0, expected_wait_s_, Cause::WaitForPeers, "expected wait for the slowest rank");
+    if (graph_.host_computes) return;
     program.host(expected_wait_s_, Cause::WaitForPeers, "expected wait for the slowest rank");
   }
   static double expected_wait_s(const PointRequest& request, const DdpCosts& costs) {
@@ -268,7 +282,8 @@ class DdpBuilder {
                                                Cause::ExposedCommunication, static_cast<int>(bucket));
       meetings_.push_back(meeting);
       const double call_s = builder_.ddp_call_s();
-      program_.kernel(call_s, builder_.context().ddp.c_bucket, Cause::BucketCopies, "launch bucket");
+      const double stream_s = builder_.graph_.host_computes ? 0 : builder_.context().ddp.c_bucket;
+      program_.kernel(call_s, stream_s, Cause::BucketCopies, "launch bucket");
       program_.arrive(meeting, 0, fmt::format("ncclAllReduce bucket {}", bucket));
     }
 

@@ -29,7 +29,8 @@ class DpBuilder {
         gpus_(context.request.gpus),
         ring_(ring_of(context.topology, context.request.gpus)),
         counts_(host_counts(context.model)) {
-    for (int rank = 0; rank < 2; ++rank) {
+    // The stand-in on cores has no interpreter whose lock its threads would share.
+    for (int rank = 0; rank < 2 && !context.on_cores(); ++rank) {
       views_[rank].forward_factor = forward_lock_factor(gpus_, host_);
       views_[rank].backward_factor = backward_thread_factor(gpus_, host_);
     }
@@ -39,6 +40,7 @@ class DpBuilder {
     graph_.keeps_labels = context_.request.labels;
     graph_.launch_latency_s = host_.launch_latency;
     graph_.contention = context_.ddp.phi;
+    graph_.host_computes = context_.on_cores();
     graph_.classes = {{0, 1, false}, {1, gpus_ - 1, context_.request.folded}};
     set_loader(graph_, context_);
     step_.micro_steps = context_.request.micro_steps;
@@ -193,6 +195,7 @@ class DpBuilder {
                           tensors * (host_.b0 + host_.b1 * n);
     host_cause(Cause::Replicate);
     const std::int64_t bytes = parameter_bytes(context_.model);
+    if (graph_.host_computes) return copy_to_replicas();
     const double flatten_s = 2.0 * static_cast<double>(bytes) / device_copy_rate();
     programs_[0]->kernel(host_.t_flatten, flatten_s, Cause::Replicate, "flatten parameters");
     programs_[1]->host(host_.t_flatten, Cause::Replicate, "flatten parameters");
@@ -200,6 +203,21 @@ class DpBuilder {
     if (!context_.model.buffers.empty()) broadcast("broadcast buffers", buffer_bytes(context_.model));
     both_host(std::max(0.0, host_s - host_.t_flatten), Cause::Replicate, "replicate modules");
     host_cause(Cause::HostBound);
+  }
+
+  // On cores the replicas lie in one memory: the one thread copies from tensor to tensor, and sums so later.
+  void copy_to_replicas() {
+    const std::int64_t bytes = parameter_bytes(context_.model) + buffer_bytes(context_.model);
+    by_first_thread(bytes, 2, Cause::Replicate, "copy parameters to replicas");
+    host_cause(Cause::HostBound);
+  }
+
+  // A pass of rank 0's thread over `bytes` of each other replica, that `touches` memory so often for each; all wait.
+  void by_first_thread(std::int64_t bytes, int touches, Cause cause, const std::string& name) {
+    const double all = static_cast<double>(touches) * (gpus_ - 1) * static_cast<double>(bytes);
+    programs_[0]->kernel(0, all / device_copy_rate(), cause, name);
+    new_meeting(name, ArriveOn::Stream, cause, {true, true});
+    all_arrive(0, name);
   }
 
   void broadcast(const std::string& name, std::int64_t bytes) {
@@ -240,14 +258,18 @@ class DpBuilder {
   void reduce_gradients(bool accumulates) {
     host_cause(Cause::GradientReduce);
     const double parameters = counts_.parameter_tensors;
-    both_host(parameters * host_.c_r * (1 + gpus_), Cause::GradientReduce, "reduce gradients");
     const std::int64_t bytes = parameter_bytes(context_.model);
-    const double flatten_s = 2.0 * static_cast<double>(bytes_in_groups()) / device_copy_rate();
-    for (auto* program : programs_) program->kernel(0, flatten_s, Cause::GradientReduce, "flatten gradients");
-    Meeting& meeting = new_meeting("reduce gradients", ArriveOn::Stream, Cause::GradientReduce, {true, true});
-    meeting.payload_bytes = bytes;
-    put_plan(plan_collective(ring_, CollectiveOperation::Reduce, bytes, gpus_), ring_, meeting, graph_);
-    all_arrive(0, "ncclReduce gradients");
+    if (graph_.host_computes) {
+      by_first_thread(bytes, 3, Cause::GradientReduce, "add gradients of replicas");
+    } else {
+      both_host(parameters * host_.c_r * (1 + gpus_), Cause::GradientReduce, "reduce gradients");
+      const double flatten_s = 2.0 * static_cast<double>(bytes_in_groups()) / device_copy_rate();
+      for (auto* program : programs_) program->kernel(0, flatten_s, Cause::GradientReduce, "flatten gradients");
+      Meeting& meeting = new_meeting("reduce gradients", ArriveOn::Stream, Cause::GradientReduce, {true, true});
+      meeting.payload_bytes = bytes;
+      put_plan(plan_collective(ring_, CollectiveOperation::Reduce, bytes, gpus_), ring_, meeting, graph_);
+      all_arrive(0, "ncclReduce gradients");
+    }
     if (!accumulates) return;
     for (const auto& parameter : context_.model.parameters) {
       if (!parameter.used) continue;

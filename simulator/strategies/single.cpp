@@ -13,6 +13,7 @@ StepGraph build_single(const StepContext& context) {
   graph.keeps_labels = context.request.labels;
   graph.launch_latency_s = context.host.launch_latency;
   graph.contention = context.ddp.phi;
+  graph.host_computes = context.on_cores();
   graph.classes = {{0, 1, false}};
   set_loader(graph, context);
   graph.steady.micro_steps = context.request.micro_steps;

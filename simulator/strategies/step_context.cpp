@@ -65,6 +65,7 @@ StepContext::StepContext(const PointRequest& r)
   factor *= r.host_scale;
   compute = compute_context(r, r.per_gpu_batch);
   host = host_costs(constants.host, factor);
+  if (on_cores()) host.launch_latency = 0;
   ddp = constants.ddp;
   input = constants.input;
   op_costs = lockstep::op_costs(model, compute);

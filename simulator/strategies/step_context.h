@@ -61,6 +61,8 @@ struct StepContext {
 
   const Op& op(OpId id) const { return model.op(id); }
   bool is_loss(OpId id) const { return model.op(id).kind == OpKind::CrossEntropy; }
+  // CPU cores stand in for GPUs: who launches a kernel computes it.
+  bool on_cores() const { return topology.node_type(request.node).gpu.vendor == "cpu"; }
   std::int64_t output_bytes() const;  // of what the network hands to the loss, for one GPU's batch
 };
 

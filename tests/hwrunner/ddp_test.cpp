@@ -379,6 +379,23 @@ TEST(DpStandIn, ReplicasFollowTheParametersOfTheFirst) {
   for (int i = 0; i < 4; ++i) EXPECT_NEAR((*dp)->step()->loss, (*single)->step()->loss, 1e-5);
 }
 
+// torch/nn/parallel/data_parallel.py: with one device the module is called, and nothing is handed out.
+TEST(DpStandIn, OnOneDeviceIsTheModuleItself) {
+  for (const int replicas : {1, 2}) {
+    TrainerOptions options;
+    options.strategy = Strategy::Dp;
+    options.replicas = replicas;
+    options.batch = 4;
+    auto dp = make_trainer(small_mlp(), options);
+    ASSERT_TRUE(dp);
+    const auto step = (*dp)->step();
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->scatter_s == 0, replicas == 1) << replicas;
+    EXPECT_EQ(step->replicate_s == 0, replicas == 1) << replicas;
+    EXPECT_GT(step->loss, 0);
+  }
+}
+
 // --- Optimizers --------------------------------------------------------------------------------
 
 class Optimizers : public ::testing::TestWithParam<OptimizerKind> {};

@@ -369,6 +369,23 @@ TEST_F(MeasureProgram, killed_takes_its_ranks_with_it) {
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
+// Hosts made of this machine (tests/testbed): what says so is in the environment of the command.
+TEST_F(Measure, nodes_run_here_only_where_they_are_made_of_this_machine) {
+  if (!has_two_cores()) GTEST_SKIP() << "one core";
+  const std::string two_nodes =
+      "model: {mlp: {inputs: 16, hidden: [8], outputs: 4}}\nbatch: {per_gpu: 4}\n"
+      "topology: {node: cpu-host, gpus_per_node: 1, fabric: eth-10g}\ngpus: [2, 4096]\nstrategy: ddp\n"
+      "measure: {steps: 4, warm_up: 2, repeats: 1, timeout: 2s}\n";
+  EXPECT_EQ(document(measured({"--json"}, "", two_nodes))["runs"][1]["not_run"], "this machine is one node");
+  setenv("LOCKSTEP_NODES_HERE", "1", 1);
+  const json result = document(measured({"--json"}, "", two_nodes));
+  const json bench = document(measured({"--bench", "collectives", "--json", "--set", "gpus=[3]"}, "", two_nodes));
+  unsetenv("LOCKSTEP_NODES_HERE");
+  EXPECT_GT(result["runs"][1]["step_time_s"], 0);
+  EXPECT_THAT(result["runs"][2]["not_run"], HasSubstr("holds"));  // each still computes on a core of its own
+  EXPECT_EQ(bench["rows"][0]["ranks"], 3);
+}
+
 // A cluster of GPUs that no test machine has.
 const char* eight_nodes() {
   return "model: {mlp: {inputs: 16, hidden: [8], outputs: 4}}\nbatch: {per_gpu: 4}\n"

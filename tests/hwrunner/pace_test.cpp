@@ -116,6 +116,13 @@ TEST(Pace, OfATransformerWithTiedWeightsIsThatOfTheEstimate) {
                                Strategy::Ddp);
 }
 
+TEST(Pace, OfACoreThatComputesItselfIsThatOfTheEstimate) {
+  const char* machine =
+      "model: resnet18\nbatch: {per_gpu: 2}\ntopology: {node: cpu-host, gpus_per_node: 2}\ngpus: [2]\n";
+  expect_times_of_the_estimate(inputs_of(machine), Strategy::Single);
+  expect_times_of_the_estimate(inputs_of(machine), Strategy::Ddp);
+}
+
 TEST(Pace, DrawsItsOwnJitterForEachRankAndStep) {
   const Inputs inputs = resnet("noise: {jitter: {sigma: 0.1}}\n");
   PaceRequest request = request_of(inputs, Strategy::Ddp, 1, 1e-9);
@@ -152,9 +159,14 @@ TEST(Pace, NoWaitEndsBeforeItsTimeOnTheWallClock) {
 }
 
 TEST(Pace, MarksFollowTheOrderOfOpsAndGradients) {
-  for (const char* name : {"resnet18", "squeezenet1-0", "densenet121", "mobilenet-v2", "gpt2"}) {
+  for (const auto& [name, node] : std::vector<std::pair<const char*, const char*>>{{"resnet18", "dgx-a100-80gb"},
+                                                                                   {"squeezenet1-0", "dgx-a100-80gb"},
+                                                                                   {"densenet121", "dgx-a100-80gb"},
+                                                                                   {"mobilenet-v2", "dgx-a100-80gb"},
+                                                                                   {"gpt2", "dgx-a100-80gb"},
+                                                                                   {"resnet18", "cpu-host"}}) {
     const Inputs inputs = inputs_of(fmt::format(
-        "model: {}\nbatch: {{per_gpu: 2}}\ntopology: dgx-a100-80gb\ngpus: [4]\nddp: {{bucket_cap: 1MiB}}\n", name));
+        "model: {}\nbatch: {{per_gpu: 2}}\ntopology: {}\ngpus: [4]\nddp: {{bucket_cap: 1MiB}}\n", name, node));
     PointRequest point = request_of(inputs, Strategy::Ddp, 4, 1).point;
     point.folded = false;
     const StepContext context(point);
