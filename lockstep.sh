@@ -401,6 +401,10 @@ run_bench() {
   configure release
   build release lockstep lockstep_bench
   build/release/bin/lockstep_bench "$@"
+  if grep -q '^Qt6_DIR:PATH=/' build/release/CMakeCache.txt; then
+    build release lockstep-gui-bench
+    build/release/bin/lockstep-gui-bench
+  fi
 }
 
 run_golden() {

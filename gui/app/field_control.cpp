@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSlider>
+#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -366,7 +367,8 @@ void FieldControl::mark_wrong(bool wrong) {
   for (QWidget* widget : {static_cast<QWidget*>(line_), static_cast<QWidget*>(combo_)})
     if (widget != nullptr && widget->property("wrong").toBool() != wrong) {
       widget->setProperty("wrong", wrong);
-      widget->setStyleSheet(widget->styleSheet());  // evaluates the property again
+      widget->style()->unpolish(widget);  // the style sheet looks at the property again
+      widget->style()->polish(widget);
     }
 }
 

@@ -111,12 +111,21 @@ TextPage::TextPage(ScenarioDocument& document, QWidget* parent) : QFrame(parent)
   connect(edit_, &QPlainTextEdit::textChanged, settle, qOverload<>(&QTimer::start));
   connect(settle, &QTimer::timeout, this, &TextPage::take);
   connect(&document_, &ScenarioDocument::changed, this, [this] {
-    const QString text = QString::fromStdString(document_.text());
-    if (edit_->toPlainText() == text) return;
-    const QSignalBlocker quiet(edit_);
-    edit_->setPlainText(text);
-    wrong_->hide();
+    if (isVisible()) refresh();
   });
+}
+
+void TextPage::showEvent(QShowEvent* event) {
+  QFrame::showEvent(event);
+  refresh();
+}
+
+void TextPage::refresh() {
+  const QString text = QString::fromStdString(document_.text());
+  if (edit_->toPlainText() == text) return;
+  const QSignalBlocker quiet(edit_);
+  edit_->setPlainText(text);
+  wrong_->hide();
 }
 
 void TextPage::take() {

@@ -43,7 +43,11 @@ class TextPage : public QFrame {
  public:
   explicit TextPage(ScenarioDocument& document, QWidget* parent = nullptr);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
+  void refresh();
   void take();
   ScenarioDocument& document_;
   QPlainTextEdit* edit_ = nullptr;

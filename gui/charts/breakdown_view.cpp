@@ -102,11 +102,14 @@ BreakdownView::BreakdownView() : panel_(new ChartPanel) {
   panel_->chart()->addAxis(time_, Qt::AlignBottom);
   panel_->setAccessibleName(title());
   panel_->set_overlay([this](QPainter& painter) { draw_over(painter); });
-  draw();
+  panel_->set_filler([this] {
+    if (!drawn_) draw();
+  });
 }
 
 BreakdownView::~BreakdownView() {
   if (panel_) panel_->set_overlay({});
+  if (panel_) panel_->set_filler({});
   if (panel_ && panel_->parent() == nullptr) delete panel_;
 }
 
@@ -118,12 +121,6 @@ void BreakdownView::show_result(const Shown& shown) {
   shown_ = shown;
   bars_ = breakdown_bars(shown_);
   std::reverse(bars_.begin(), bars_.end());  // the chart counts rows from below
-  draw();
-}
-
-void BreakdownView::draw() {
-  if (!panel_) return;
-  panel_->chart()->removeAllSeries();
   std::set<Cause> found;
   double longest = 0;
   for (const BreakdownBar& bar : bars_) {
@@ -132,6 +129,22 @@ void BreakdownView::draw() {
   }
   causes_.assign(found.begin(), found.end());
   unit_ = time_unit(longest);
+  drawn_ = false;
+  if (!panel_) return;
+  panel_->setMinimumHeight(std::max(260, 130 + 24 * static_cast<int>(bars_.size())));
+  panel_->setAccessibleDescription(description());
+  if (panel_->isVisible()) draw();
+}
+
+void BreakdownView::theme_changed() {
+  drawn_ = false;
+  if (panel_ && panel_->isVisible()) draw();
+}
+
+void BreakdownView::draw() {
+  if (!panel_) return;
+  drawn_ = true;
+  panel_->chart()->removeAllSeries();
   auto* series = new QHorizontalStackedBarSeries;
   bar_width_ = std::min(kMostBarWidth, 0.095 * static_cast<double>(bars_.size()));  // a few bars are not planks
   series->setBarWidth(bar_width_);
@@ -158,8 +171,6 @@ void BreakdownView::draw() {
   panel_->set_faded(shown_.stale);
   panel_->set_empty_text(bars_.empty() ? tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "No prediction yet"))
                                        : QString());
-  panel_->setMinimumHeight(std::max(260, 130 + 24 * static_cast<int>(bars_.size())));
-  panel_->setAccessibleDescription(description());
 }
 
 void BreakdownView::draw_axes() {

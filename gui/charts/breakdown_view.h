@@ -40,7 +40,7 @@ class BreakdownView : public View {
   DataTable table() const override;
   QString description() const override;
   void paint(QPainter& painter, const QRectF& target) override;
-  void theme_changed() override { draw(); }
+  void theme_changed() override;
 
  private:
   void draw();
@@ -58,6 +58,7 @@ class BreakdownView : public View {
   Shown shown_;
   std::vector<BreakdownBar> bars_;
   std::vector<Cause> causes_;  // that occur
+  bool drawn_ = false;         // a hidden chart waits until it is seen
 };
 
 }  // namespace lockstep::gui

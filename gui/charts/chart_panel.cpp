@@ -175,6 +175,11 @@ void ChartPanel::resizeEvent(QResizeEvent* event) {
   overlay_->resized();
 }
 
+void ChartPanel::showEvent(QShowEvent* event) {
+  if (fill_) fill_();
+  QChartView::showEvent(event);
+}
+
 void ChartPanel::draw(QPainter& painter) {
   painter.setRenderHint(QPainter::Antialiasing);
   const QFontMetricsF metrics(heading_font());
@@ -290,6 +295,7 @@ void ChartPanel::keyPressEvent(QKeyEvent* event) {
 }
 
 void ChartPanel::paint_into(QPainter& painter, const QRectF& target) {
+  if (fill_) fill_();
   const int callout = std::exchange(current_, -1);
   const bool titled = std::exchange(show_title_, true);
   const QSize before = size();

@@ -39,6 +39,8 @@ class ChartPanel : public QChartView {
   // Drawn over the series at every repaint.
   void set_overlay(std::function<void(QPainter&)> draw);
   void set_hot_spots(std::vector<HotSpot> spots, QAbstractSeries* series);
+  // Called before the chart is seen or painted: whoever fills it may wait until then.
+  void set_filler(std::function<void()> fill) { fill_ = std::move(fill); }
   void set_faded(bool faded);                // stale: grey
   void set_empty_text(const QString& text);  // where there is nothing to show; empty: there is
 
@@ -48,6 +50,7 @@ class ChartPanel : public QChartView {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
@@ -66,6 +69,7 @@ class ChartPanel : public QChartView {
   std::vector<LegendItem> legend_;
   std::vector<QPointF> legend_places_;
   std::function<void(QPainter&)> overlay_draw_;
+  std::function<void()> fill_;
   std::vector<HotSpot> spots_;
   QAbstractSeries* series_ = nullptr;
   ChartOverlay* overlay_ = nullptr;

@@ -176,11 +176,14 @@ ScalingView::ScalingView(Metric metric) : metric_(metric), panel_(new ChartPanel
   panel_->chart()->addAxis(y_, Qt::AlignLeft);
   panel_->setAccessibleName(title());
   panel_->set_overlay([this](QPainter& painter) { draw_over(painter); });
-  draw();
+  panel_->set_filler([this] {
+    if (!drawn_) draw();
+  });
 }
 
 ScalingView::~ScalingView() {
   if (panel_) panel_->set_overlay({});
+  if (panel_) panel_->set_filler({});
   if (panel_ && panel_->parent() == nullptr) delete panel_;
 }
 
@@ -199,25 +202,33 @@ QString ScalingView::title() const {
 void ScalingView::show_result(const Shown& shown) {
   shown_ = shown;
   lines_ = scaling_lines(shown_, metric_);
-  draw();
+  highest_ = 0;
+  for (const ScalingLine& line : lines_)
+    for (const ScalingPoint& point : line.points) highest_ = std::max({highest_, point.value, point.high.value_or(0)});
+  if (metric_ == Metric::Efficiency) {
+    unit_ = {QStringLiteral("%"), 0.01};
+    highest_ = std::max(1.1, highest_);
+  } else {
+    unit_ = metric_ == Metric::StepTime ? time_unit(highest_) : AxisUnit{};
+    highest_ *= 1.05;
+  }
+  drawn_ = false;
+  if (panel_ && panel_->isVisible()) draw();
+  if (panel_) panel_->setAccessibleDescription(description());
+}
+
+void ScalingView::theme_changed() {
+  drawn_ = false;
+  if (panel_ && panel_->isVisible()) draw();
 }
 
 // A Qt chart is quickest made anew: a handful of series of a handful of points.
 void ScalingView::draw() {
   if (!panel_) return;
+  drawn_ = true;
   panel_->chart()->removeAllSeries();
-  double highest = 0, lowest = 0;
-  for (const ScalingLine& line : lines_)
-    for (const ScalingPoint& point : line.points) highest = std::max({highest, point.value, point.high.value_or(0)});
-  if (metric_ == Metric::Efficiency) {
-    unit_ = {QStringLiteral("%"), 0.01};
-    highest = std::max(1.1, std::ceil(highest * 20) / 20);
-  } else {
-    unit_ = metric_ == Metric::StepTime ? time_unit(highest) : AxisUnit{};
-    highest *= 1.05;
-  }
   panel_->set_heading(title(), unit_text(shown_, metric_, unit_));
-  draw_axes(in_unit(lowest), in_unit(highest));
+  draw_axes(in_unit(highest_));
   for (const ScalingLine& line : lines_) add_band(line);
   for (const ScalingLine& line : lines_) add_line(line);
   // Without any series the axes and the overlay have no coordinates.
@@ -232,10 +243,9 @@ void ScalingView::draw() {
   panel_->set_faded(shown_.stale);
   panel_->set_empty_text(lines_.empty() ? tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "No prediction yet"))
                                         : QString());
-  panel_->setAccessibleDescription(description());
 }
 
-void ScalingView::draw_axes(double lowest, double highest) {
+void ScalingView::draw_axes(double highest) {
   const Theme& t = theme();
   for (QAbstractAxis* axis : {static_cast<QAbstractAxis*>(x_), static_cast<QAbstractAxis*>(y_)}) {
     axis->setLabelsColor(t.muted);
@@ -257,7 +267,7 @@ void ScalingView::draw_axes(double lowest, double highest) {
     x_->setRange(std::log2(all.front()) - 0.06 * span, std::log2(all.back()) + 0.16 * span);
   }
   // Fixed numbers of ticks: with a distance between ticks, a range that is set first may hold millions of them.
-  const Ticks ticks = nice_ticks(lowest, highest, 5);
+  const Ticks ticks = nice_ticks(0, highest, 5);
   const bool percent = metric_ == Metric::Efficiency;
   y_->setTickCount(percent ? static_cast<int>(std::ceil(highest / 20 - 1e-9)) + 1 : ticks.count());
   y_->setRange(percent ? 0 : ticks.low, percent ? 20 * (y_->tickCount() - 1) : ticks.high);

@@ -50,11 +50,11 @@ class ScalingView : public View {
   DataTable table() const override;
   QString description() const override;
   void paint(QPainter& painter, const QRectF& target) override;
-  void theme_changed() override { draw(); }
+  void theme_changed() override;
 
  private:
   void draw();
-  void draw_axes(double lowest, double highest);
+  void draw_axes(double highest);
   void add_line(const ScalingLine& line);
   void add_band(const ScalingLine& line);
   void draw_over(QPainter& painter) const;
@@ -72,6 +72,8 @@ class ScalingView : public View {
   AxisUnit unit_;
   Shown shown_;
   std::vector<ScalingLine> lines_;
+  double highest_ = 0;
+  bool drawn_ = false;  // a hidden chart waits until it is seen
 };
 
 }  // namespace lockstep::gui

@@ -8,6 +8,7 @@
 #include <QRegularExpression>
 #include <QSaveFile>
 #include <QUndoCommand>
+#include <utility>
 
 #include "gui/document/text_edit.h"
 #include "scenarios/fields.h"
@@ -95,6 +96,7 @@ Errors ScenarioDocument::open_example(const QString& origin_path, const QString&
 }
 
 void ScenarioDocument::start_anew(std::string text, const QString& path, const QString& origin, const QString& name) {
+  checked_.reset();  // relative paths start elsewhere
   path_ = path;
   origin_path_ = origin;
   example_name_ = name;
@@ -107,12 +109,21 @@ void ScenarioDocument::start_anew(std::string text, const QString& path, const Q
 void ScenarioDocument::put(std::string text, bool comments_kept) {
   text_ = std::move(text);
   comments_kept_ = comments_kept;
-  auto read = read_scenario_with_origins(text_, source().file);
+  auto read = checked_ && checked_text_ == text_ ? Expected<ReadScenario>(*std::exchange(checked_, std::nullopt))
+                                                 : read_scenario_with_origins(text_, source().file);
   errors_ = read ? Errors{} : std::move(read.error());
   read_.reset();
   if (read) read_ = *std::move(read);
   values_ = read_ ? values_of(*read_) : std::map<std::string, ResolvedField>{};
   emit changed();
+}
+
+Expected<ReadScenario> ScenarioDocument::read_text(const std::string& text) {
+  auto read = read_scenario_with_origins(text, source().file);
+  checked_text_ = text;
+  checked_.reset();
+  if (read) checked_ = *read;
+  return read;
 }
 
 Errors ScenarioDocument::save(const QString& path) {
@@ -133,7 +144,7 @@ Errors ScenarioDocument::set(const std::string& key, const std::string& yaml, in
   const auto edited = set_in_text(text_, key, yaml, scenario_fields().info());
   if (!edited) return edited.error();
   if (edited->text == text_) return {};
-  const auto read = read_scenario_with_origins(edited->text, source().file);
+  const auto read = read_text(edited->text);
   if (!read) {
     // What was wrong before is not the fault of this value.
     Errors own;
@@ -158,14 +169,14 @@ Errors ScenarioDocument::apply(const std::vector<std::string>& sets, const QStri
     kept = kept && edited->comments_kept;
   }
   if (text == text_) return {};
-  if (auto read = read_scenario_with_origins(text, source().file); !read) return read.error();
+  if (auto read = read_text(text); !read) return read.error();
   undo_.push(new TextStep(*this, std::move(text), kept, what, 0));
   return {};
 }
 
 Errors ScenarioDocument::replace_text(std::string text) {
   if (text == text_) return {};
-  if (auto read = read_scenario_with_origins(text, source().file); !read) return read.error();
+  if (auto read = read_text(text); !read) return read.error();
   undo_.push(new TextStep(*this, std::move(text), true, tr("edit the file"), 0));
   return {};
 }

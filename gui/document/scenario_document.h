@@ -63,13 +63,15 @@ class ScenarioDocument : public QObject {
  private:
   friend class TextStep;
   void put(std::string text, bool comments_kept);
+  Expected<ReadScenario> read_text(const std::string& text);  // and keeps what it read for put()
   void start_anew(std::string text, const QString& path, const QString& origin, const QString& name);
 
   std::string text_, saved_text_;
   QString path_, origin_path_, example_name_;
   bool comments_kept_ = true;
   QUndoStack undo_;
-  std::optional<ReadScenario> read_;
+  std::optional<ReadScenario> read_, checked_;
+  std::string checked_text_;  // that checked_ was read from
   Errors errors_;
   std::map<std::string, ResolvedField> values_;
 };

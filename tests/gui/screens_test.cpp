@@ -39,6 +39,8 @@ QStringList cut_texts(const QWidget& window) {
     if (label->wordWrap() && label->heightForWidth(label->width()) > label->height() + 1)
       cut << "height: " + label->text();
   }
+  for (const QLineEdit* line : window.findChildren<QLineEdit*>())
+    if (line->isVisible() && line->height() < line->minimumSizeHint().height()) cut << "box: " + line->accessibleName();
   for (const QAbstractButton* button : window.findChildren<QAbstractButton*>())
     if (button->isVisible() && !button->text().isEmpty() && qobject_cast<const CardButton*>(button) == nullptr &&
         button->minimumSizeHint().width() > button->width() + 1)
@@ -53,7 +55,7 @@ QStringList cut_texts(const QWidget& window) {
 }
 
 void look(MainWindow& window, const QString& name) {
-  QApplication::processEvents();
+  wait_until([] { return false; }, 30);  // layouts inside layouts settle one after the other
   const QPixmap picture = window.grab();
   EXPECT_FALSE(picture.isNull());
   const QStringList cut = cut_texts(window);
