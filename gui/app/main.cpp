@@ -1,6 +1,9 @@
 #include <QApplication>
+#include <QLibraryInfo>
+#include <QLocale>
 #include <QSettings>
 #include <QTimer>
+#include <QTranslator>
 #include <cstdio>
 #include <cstdlib>
 
@@ -18,6 +21,18 @@ lockstep::gui::ThemeChoice theme_of(const std::string& name) {
   if (name == "light") return lockstep::gui::ThemeChoice::Light;
   if (name == "dark") return lockstep::gui::ThemeChoice::Dark;
   return lockstep::gui::ThemeChoice::System;
+}
+
+// Our catalogue for the person's language, and Qt's own; English has plural forms alone.
+void load_words(QApplication& application) {
+  static QTranslator ours, english, qts;
+  const QString folder = QCoreApplication::applicationDirPath() + QStringLiteral("/../share/lockstep/i18n");
+  if (english.load(QStringLiteral("lockstep_en"), folder)) application.installTranslator(&english);
+  if (ours.load(QLocale(), QStringLiteral("lockstep"), QStringLiteral("_"), folder))
+    application.installTranslator(&ours);
+  if (qts.load(QLocale(), QStringLiteral("qtbase"), QStringLiteral("_"),
+               QLibraryInfo::path(QLibraryInfo::TranslationsPath)))
+    application.installTranslator(&qts);
 }
 
 int open_window(QApplication&, const GuiArguments& arguments) {
@@ -59,6 +74,7 @@ int main(int argc, char** argv) {
   QApplication::setApplicationVersion(QString::fromLatin1(lockstep::lockstep_version()));
   QApplication::setDesktopFileName(QStringLiteral("io.github.lockstep.lockstep-gui"));
   QApplication application(argc, argv);
+  load_words(application);
   if (arguments.what == GuiArguments::Do::Open) return open_window(application, arguments);
   lockstep::gui::set_theme(theme_of(arguments.theme == "system" ? "light" : arguments.theme));
   lockstep::gui::set_up_style();

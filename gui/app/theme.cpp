@@ -267,42 +267,41 @@ QString strategy_name(Strategy strategy) {
 }
 
 QString cause_name(Cause cause) {
-  const auto tr = [](const char* text) { return QApplication::translate("lockstep", text); };
   switch (cause) {
     case Cause::Input:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "data loader"));
+      return QApplication::translate("lockstep", "data loader");
     case Cause::CopyToDevice:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "copy to GPU"));
+      return QApplication::translate("lockstep", "copy to GPU");
     case Cause::Scatter:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "scatter batch"));
+      return QApplication::translate("lockstep", "scatter batch");
     case Cause::Replicate:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "replicate model"));
+      return QApplication::translate("lockstep", "replicate model");
     case Cause::Forward:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "forward"));
+      return QApplication::translate("lockstep", "forward");
     case Cause::Gather:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "gather outputs"));
+      return QApplication::translate("lockstep", "gather outputs");
     case Cause::Backward:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "backward"));
+      return QApplication::translate("lockstep", "backward");
     case Cause::GradientReduce:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "reduce gradients"));
+      return QApplication::translate("lockstep", "reduce gradients");
     case Cause::BucketCopies:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "bucket copies"));
+      return QApplication::translate("lockstep", "bucket copies");
     case Cause::BufferBroadcast:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "buffer broadcast"));
+      return QApplication::translate("lockstep", "buffer broadcast");
     case Cause::Contention:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "contention"));
+      return QApplication::translate("lockstep", "contention");
     case Cause::WaitForPeers:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "wait for peers"));
+      return QApplication::translate("lockstep", "wait for peers");
     case Cause::ExposedCommunication:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "exposed communication"));
+      return QApplication::translate("lockstep", "exposed communication");
     case Cause::HostBound:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "waiting for CPU"));
+      return QApplication::translate("lockstep", "waiting for CPU");
     case Cause::Optimizer:
-      return tr(QT_TRANSLATE_NOOP("lockstep", "optimizer"));
+      return QApplication::translate("lockstep", "optimizer");
     case Cause::Other:
       break;
   }
-  return tr(QT_TRANSLATE_NOOP("lockstep", "other"));
+  return QApplication::translate("lockstep", "other");
 }
 
 }  // namespace lockstep::gui

@@ -18,14 +18,8 @@ namespace {
 constexpr double kLeastShare = 0.005;
 constexpr double kMostBarWidth = 0.56;
 
-QString tr(const char* text) {
-  return QApplication::translate("lockstep::gui::BreakdownView", text);
-}
-
 QString bar_name(const Run& run) {
-  if (run.strategy == Strategy::Single)
-    return QApplication::translate("lockstep::gui::BreakdownView",
-                                   QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "1 GPU"));
+  if (run.strategy == Strategy::Single) return BreakdownView::tr("1 GPU");
   return QStringLiteral("%1 ×%2").arg(strategy_name(run.strategy)).arg(run.gpus);
 }
 
@@ -66,8 +60,8 @@ void add_bars(std::vector<BreakdownBar>& bars, const Result& result, double leas
     BreakdownBar bar = bar_of(*run, least_s);
     bar.measured = measured;
     bar.pinned = pinned;
-    if (measured) bar.name += tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", " measured"));
-    if (pinned) bar.name += tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", " pinned"));
+    if (measured) bar.name += BreakdownView::tr(" measured");
+    if (pinned) bar.name += BreakdownView::tr(" pinned");
     bars.push_back(std::move(bar));
   }
 }
@@ -114,7 +108,7 @@ BreakdownView::~BreakdownView() {
 }
 
 QString BreakdownView::title() const {
-  return tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "Where a step goes"));
+  return BreakdownView::tr("Where a step goes");
 }
 
 void BreakdownView::show_result(const Shown& shown) {
@@ -164,13 +158,11 @@ void BreakdownView::draw() {
   draw_axes();
   series->attachAxis(rows_);
   series->attachAxis(time_);
-  panel_->set_heading(title(),
-                      tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "%1, slowest GPU")).arg(unit_.name));
+  panel_->set_heading(title(), BreakdownView::tr("%1, slowest GPU").arg(unit_.name));
   panel_->set_legend(legend());
   panel_->set_hot_spots(hot_spots(), series);
   panel_->set_faded(shown_.stale);
-  panel_->set_empty_text(bars_.empty() ? tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "No prediction yet"))
-                                       : QString());
+  panel_->set_empty_text(bars_.empty() ? BreakdownView::tr("No prediction yet") : QString());
 }
 
 void BreakdownView::draw_axes() {
@@ -241,7 +233,7 @@ std::vector<LegendItem> BreakdownView::legend() const {
                      theme().cause(cause), cause_name(cause)});
   if (std::any_of(bars_.begin(), bars_.end(), [](const BreakdownBar& b) { return b.hidden_s > 0.002 * b.step_s; }))
     items.push_back({LegendItem::Mark::Hollow, theme().cause(Cause::ExposedCommunication),
-                     tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "communication hidden behind backward"))});
+                     BreakdownView::tr("communication hidden behind backward")});
   return items;
 }
 
@@ -252,7 +244,7 @@ std::vector<HotSpot> BreakdownView::hot_spots() const {
     for (const BreakdownPart& part : bars_[i].parts) {
       spots.push_back(
           {area(i, from, from + part.seconds),
-           tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "%1, %2: %3\n%4 of a step of %5"))
+           BreakdownView::tr("%1, %2: %3\n%4 of a step of %5")
                .arg(bars_[i].name, cause_name(part.cause), QString::fromStdString(format_time(part.seconds)),
                     QString::fromStdString(format_percent(part.seconds / bars_[i].step_s)),
                     QString::fromStdString(format_time(bars_[i].step_s)))});
@@ -264,10 +256,9 @@ std::vector<HotSpot> BreakdownView::hot_spots() const {
 
 DataTable BreakdownView::table() const {
   DataTable table;
-  table.header = {tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "run")),
-                  tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "step (%1)")).arg(unit_.name)};
+  table.header = {BreakdownView::tr("run"), BreakdownView::tr("step (%1)").arg(unit_.name)};
   for (const Cause cause : causes_) table.header << QStringLiteral("%1 (%2)").arg(cause_name(cause), unit_.name);
-  table.header << tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "hidden communication (%1)")).arg(unit_.name);
+  table.header << BreakdownView::tr("hidden communication (%1)").arg(unit_.name);
   for (auto bar = bars_.rbegin(); bar != bars_.rend(); ++bar) {
     const auto number = [&](double seconds) { return QString::fromStdString(format_column(seconds / unit_.scale, 4)); };
     QStringList row = {bar->name, number(bar->step_s)};
@@ -287,7 +278,7 @@ QString BreakdownView::description() const {
   const BreakdownBar& bar = bars_.front();  // the last run of the result
   for (const BreakdownPart& part : bar.parts)
     parts << QStringLiteral("%1 %2").arg(cause_name(part.cause), QString::fromStdString(format_time(part.seconds)));
-  return tr(QT_TRANSLATE_NOOP("lockstep::gui::BreakdownView", "A step of %1 takes %2: %3."))
+  return BreakdownView::tr("A step of %1 takes %2: %3.")
       .arg(bar.name, QString::fromStdString(format_time(bar.step_s)), parts.join(QStringLiteral(", ")));
 }
 

@@ -2,6 +2,7 @@
 // below each bar what backward hides of the communication.
 #pragma once
 
+#include <QCoreApplication>
 #include <QPointer>
 
 #include "gui/charts/axis.h"
@@ -29,6 +30,8 @@ struct BreakdownBar {
 std::vector<BreakdownBar> breakdown_bars(const Shown& shown, int room = 14);
 
 class BreakdownView : public View {
+  Q_DECLARE_TR_FUNCTIONS(lockstep::gui::BreakdownView)
+
  public:
   BreakdownView();
   ~BreakdownView() override;

@@ -18,10 +18,6 @@
 namespace lockstep::gui {
 namespace {
 
-QString tr(const char* text) {
-  return QApplication::translate("lockstep::gui::ScalingView", text);
-}
-
 double value_of(const Run& run, Metric metric) {
   switch (metric) {
     case Metric::Efficiency:
@@ -110,7 +106,7 @@ void add_ideal(std::vector<ScalingLine>& lines, const Result& result, Metric met
   if (single == nullptr) return;
   ScalingLine ideal;
   ideal.kind = ScalingLine::Kind::Ideal;
-  ideal.name = tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "ideal"));
+  ideal.name = ScalingView::tr("ideal");
   std::set<int> gpus;
   bool strong = false;
   for (const Run* run : runs_of(result)) {
@@ -129,7 +125,7 @@ void add_ideal(std::vector<ScalingLine>& lines, const Result& result, Metric met
 QString unit_text(const Shown& shown, Metric metric, const AxisUnit& unit) {
   switch (metric) {
     case Metric::Efficiency:
-      return tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "% of one GPU's speed, per GPU"));
+      return ScalingView::tr("% of one GPU's speed, per GPU");
     case Metric::Throughput: {
       const auto runs = shown.result ? runs_of(*shown.result) : std::vector<const Run*>();
       return runs.empty() ? QString() : QString::fromStdString(runs.front()->throughput_unit);
@@ -137,7 +133,7 @@ QString unit_text(const Shown& shown, Metric metric, const AxisUnit& unit) {
     case Metric::StepTime:
       break;
   }
-  return tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "%1 per optimizer step")).arg(unit.name);
+  return ScalingView::tr("%1 per optimizer step").arg(unit.name);
 }
 
 std::vector<int> gpus_of(const std::vector<ScalingLine>& lines) {
@@ -153,12 +149,10 @@ std::vector<ScalingLine> scaling_lines(const Shown& shown, Metric metric) {
   std::vector<ScalingLine> lines;
   if (shown.result) add_ideal(lines, *shown.result, metric);
   if (shown.baseline)
-    add_lines_of(lines, *shown.baseline, metric, ScalingLine::Kind::Baseline,
-                 tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", " pinned")));
+    add_lines_of(lines, *shown.baseline, metric, ScalingLine::Kind::Baseline, ScalingView::tr(" pinned"));
   if (shown.result) add_lines_of(lines, *shown.result, metric, ScalingLine::Kind::Predicted, {});
   for (const MeasuredResult& one : shown.measured)
-    add_lines_of(lines, *one.result, metric, ScalingLine::Kind::Measured,
-                 tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", " measured")));
+    add_lines_of(lines, *one.result, metric, ScalingLine::Kind::Measured, ScalingView::tr(" measured"));
   return lines;
 }
 
@@ -194,9 +188,9 @@ QString ScalingView::id() const {
 }
 
 QString ScalingView::title() const {
-  return metric_ == Metric::Efficiency   ? tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "Efficiency"))
-         : metric_ == Metric::Throughput ? tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "Throughput"))
-                                         : tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "Step time"));
+  return metric_ == Metric::Efficiency   ? ScalingView::tr("Efficiency")
+         : metric_ == Metric::Throughput ? ScalingView::tr("Throughput")
+                                         : ScalingView::tr("Step time");
 }
 
 void ScalingView::show_result(const Shown& shown) {
@@ -241,8 +235,7 @@ void ScalingView::draw() {
   panel_->set_legend(legend());
   panel_->set_hot_spots(hot_spots(), frame);
   panel_->set_faded(shown_.stale);
-  panel_->set_empty_text(lines_.empty() ? tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "No prediction yet"))
-                                        : QString());
+  panel_->set_empty_text(lines_.empty() ? ScalingView::tr("No prediction yet") : QString());
 }
 
 void ScalingView::draw_axes(double highest) {
@@ -260,9 +253,7 @@ void ScalingView::draw_axes(double highest) {
   const std::vector<int> all = gpus_of(lines_);
   if (!all.empty()) {
     const std::vector<int> shown = labelled(all, 9);
-    for (const int g : shown)
-      x_->append(g == 1 ? tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "1 GPU")) : QString::number(g),
-                 std::log2(g));
+    for (const int g : shown) x_->append(g == 1 ? ScalingView::tr("1 GPU") : QString::number(g), std::log2(g));
     const double span = std::max(1.0, std::log2(static_cast<double>(all.back()) / all.front()));
     x_->setRange(std::log2(all.front()) - 0.06 * span, std::log2(all.back()) + 0.16 * span);
   }
@@ -370,7 +361,7 @@ void ScalingView::draw_names(QPainter& painter) const {
 std::vector<LegendItem> ScalingView::legend() const {
   std::vector<LegendItem> items;
   const auto item = [&](LegendItem::Mark mark, const QColor& colour, const char* text) {
-    items.push_back({mark, colour, tr(text)});
+    items.push_back({mark, colour, ScalingView::tr(text)});
   };
   if (!shown_.result) return items;
   const QColor first = theme().text;
@@ -398,15 +389,15 @@ std::vector<HotSpot> ScalingView::hot_spots() const {
   for (const ScalingLine& line : lines_) {
     if (line.kind == ScalingLine::Kind::Ideal) continue;
     for (const ScalingPoint& point : line.points) {
-      QString text = tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "%1, %2 GPUs: %3"))
+      QString text = ScalingView::tr("%1, %2 GPUs: %3")
                          .arg(line.name)
                          .arg(point.gpus)
                          .arg(metric_text(point.value, metric_, unit_));
       if (point.low && line.kind != ScalingLine::Kind::Measured)
-        text += '\n' + tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "8 of 10 cases: %1 to %2"))
+        text += '\n' + ScalingView::tr("8 of 10 cases: %1 to %2")
                            .arg(metric_text(*point.low, metric_, unit_), metric_text(*point.high, metric_, unit_));
       if (line.kind == ScalingLine::Kind::Measured && point.low)
-        text += '\n' + tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "steps from %1 to %2, n = %3"))
+        text += '\n' + ScalingView::tr("steps from %1 to %2, n = %3")
                            .arg(metric_text(*point.low, metric_, unit_), metric_text(*point.high, metric_, unit_))
                            .arg(point.samples);
       spots.push_back({QRectF(at(point), QSizeF(0, 0)), text});
@@ -420,12 +411,12 @@ DataTable ScalingView::table() const {
   const QString unit = metric_ == Metric::Efficiency ? QStringLiteral("%")
                        : metric_ == Metric::StepTime ? unit_.name
                                                      : unit_text(shown_, metric_, unit_);
-  table.header = {tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "line")),
-                  tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "GPUs")),
+  table.header = {ScalingView::tr("line"),
+                  ScalingView::tr("GPUs"),
                   QStringLiteral("%1 (%2)").arg(title().toLower(), unit),
-                  tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "low (%1)")).arg(unit),
-                  tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "high (%1)")).arg(unit),
-                  tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "n"))};
+                  ScalingView::tr("low (%1)").arg(unit),
+                  ScalingView::tr("high (%1)").arg(unit),
+                  ScalingView::tr("n")};
   const auto number = [&](std::optional<double> value) {
     return value ? QString::fromStdString(format_column(in_unit(*value), 4)) : QString();
   };
@@ -443,7 +434,7 @@ QString ScalingView::description() const {
   for (const ScalingLine& line : lines_) {
     if (line.kind != ScalingLine::Kind::Predicted || line.strategy == Strategy::Single || line.points.empty()) continue;
     const ScalingPoint &a = line.points.front(), &b = line.points.back();
-    sentences << tr(QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "%1 of %2 goes from %3 on %4 to %5 on %6 GPUs."))
+    sentences << ScalingView::tr("%1 of %2 goes from %3 on %4 to %5 on %6 GPUs.")
                      .arg(title(), line.name, metric_text(a.value, metric_, unit_))
                      .arg(a.gpus)
                      .arg(metric_text(b.value, metric_, unit_))

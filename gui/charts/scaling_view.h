@@ -2,6 +2,7 @@
 // whiskers, the pinned baseline behind them.
 #pragma once
 
+#include <QCoreApplication>
 #include <QPointer>
 #include <optional>
 
@@ -39,6 +40,8 @@ std::vector<ScalingLine> scaling_lines(const Shown& shown, Metric metric);
 QString metric_text(double value, Metric metric, const AxisUnit& unit);  // "94.9 %", "137 ms", "7450"
 
 class ScalingView : public View {
+  Q_DECLARE_TR_FUNCTIONS(lockstep::gui::ScalingView)
+
  public:
   explicit ScalingView(Metric metric);
   ~ScalingView() override;
