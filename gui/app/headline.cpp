@@ -1,5 +1,6 @@
 #include "gui/app/headline.h"
 
+#include <QCoreApplication>
 #include <QRegularExpression>
 #include <algorithm>
 #include <array>
@@ -40,6 +41,12 @@ Headline headline(const Result& result) {
     else if (sentence.id != "best_lever" && sentence.id != "no_lever")  // the levers stand beside it
       out.more << text;
   }
+  for (const Run& run : result.runs)
+    if (run.not_run)
+      out.more << QCoreApplication::translate("lockstep::gui::Headline", "%1 on %2 GPUs cannot run: %3")
+                      .arg(QString::fromLatin1(name_of(run.strategy)))
+                      .arg(run.gpus)
+                      .arg(QString::fromStdString(*run.not_run));
   out.main = main.join(' ');
   out.why = why.join(' ');
   return out;

@@ -73,12 +73,12 @@ void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box) {
 
 void hatch(QPainter& painter, const QRectF& area, const QColor& colour) {
   if (area.width() < 1 || area.height() < 1) return;
-  painter.save();
-  painter.setClipRect(area, Qt::IntersectClip);
-  painter.setPen(QPen(colour, 1.3));
-  for (qreal x = area.left() - area.height(); x < area.right(); x += 5)
-    painter.drawLine(QPointF(x, area.bottom()), QPointF(x + area.height(), area.top()));
-  painter.restore();
+  painter.setPen(QPen(colour, 1.3, Qt::SolidLine, Qt::FlatCap));
+  for (qreal x = area.left() - area.height() + 2.5; x < area.right(); x += 5) {
+    // From the lower edge up to the right, cut at the sides by hand: SVG would not keep a clip.
+    const qreal from = std::max(0.0, area.left() - x), to = std::min(area.height(), area.right() - x);
+    if (to > from) painter.drawLine(QPointF(x + from, area.bottom() - from), QPointF(x + to, area.bottom() - to));
+  }
 }
 
 class ChartOverlay : public QGraphicsObject {
@@ -298,17 +298,22 @@ void ChartPanel::paint_into(QPainter& painter, const QRectF& target) {
   if (fill_) fill_();
   const int callout = std::exchange(current_, -1);
   const bool titled = std::exchange(show_title_, true);
-  const QSize before = size();
-  resize(target.size().toSize());
-  lay_out(target.width());
+  // The chart itself is painted: a view that was never shown has no size of its own yet.
+  const QSizeF before = chart()->size();
+  const QSizeF size = target.size();
+  lay_out(size.width());
+  chart()->resize(size);
+  chart()->layout()->activate();
+  overlay_->resized();
   painter.save();
   painter.fillRect(target, theme().surface);
-  render(&painter, target, viewport()->rect());
+  scene()->render(&painter, target, QRectF(chart()->pos(), size));
   painter.restore();
   current_ = callout;
   show_title_ = titled;
-  resize(before);
   lay_out(before.width());
+  chart()->resize(before);
+  overlay_->resized();
 }
 
 }  // namespace lockstep::gui

@@ -3,17 +3,24 @@
 #include <QBuffer>
 #include <QCoreApplication>
 #include <QDir>
+#include <QGuiApplication>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QPixmap>
 #include <QSaveFile>
+#include <QScreen>
 #include <QSvgGenerator>
 
 #include "gui/app/theme.h"
 
 namespace lockstep::gui {
 namespace {
+
+// As on the screen, so that letters have the size that they were laid out with.
+int resolution() {
+  return qRound(QGuiApplication::primaryScreen()->logicalDotsPerInchX());
+}
 
 QByteArray png_of(View& view) {
   QImage image(kExportSize * 2, QImage::Format_ARGB32_Premultiplied);
@@ -33,6 +40,7 @@ QByteArray svg_of(View& view) {
   QBuffer buffer(&bytes);
   QSvgGenerator generator;
   generator.setOutputDevice(&buffer);
+  generator.setResolution(resolution());
   generator.setSize(kExportSize);
   generator.setViewBox(QRect(QPoint(0, 0), kExportSize));
   generator.setTitle(view.title());
@@ -50,9 +58,10 @@ QByteArray pdf_of(View& view) {
   QPdfWriter writer(&buffer);
   writer.setTitle(view.title());
   writer.setCreator(QStringLiteral("lockstep"));
-  writer.setPageSize(QPageSize(QSizeF(kExportSize) * 0.75, QPageSize::Point, QString(), QPageSize::ExactMatch));
+  writer.setPageSize(
+      QPageSize(QSizeF(kExportSize) * 72 / resolution(), QPageSize::Point, QString(), QPageSize::ExactMatch));
   writer.setPageMargins(QMarginsF(0, 0, 0, 0));
-  writer.setResolution(96);
+  writer.setResolution(resolution());
   QPainter painter(&writer);
   view.paint(painter, QRectF(QPointF(0, 0), QSizeF(kExportSize)));
   painter.end();

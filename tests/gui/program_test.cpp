@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <QDir>
-#include <QFileInfo>
+#include <QImage>
 #include <QProcess>
 
 #include "simulator/result/result.h"
@@ -27,6 +27,16 @@ Ended run(const QStringList& arguments) {
           process.readAllStandardError()};
 }
 
+// The smallest rectangle that holds all pixels unlike the first.
+QRect drawn_in(const QImage& image) {
+  QRect ink;
+  const QRgb ground = image.pixel(0, 0);
+  for (int y = 0; y < image.height(); y += 2)
+    for (int x = 0; x < image.width(); x += 2)
+      if (image.pixel(x, y) != ground) ink |= QRect(x, y, 1, 1);
+  return ink;
+}
+
 TEST(Program, HelpAndVersionNeedNoDisplay) {
   const Ended help = run({"--help"});
   EXPECT_EQ(help.code, 0) << help.err.toStdString();
@@ -44,6 +54,13 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
     for (const char* suffix : {"png", "svg", "pdf", "csv"})
       EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view << suffix;
   EXPECT_EQ(done.out.count('\n'), 16);
+  // The picture is filled: something is drawn near every edge.
+  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown"}) {
+    const QImage image(QStringLiteral("%1/second-node-10gbe-%2.png").arg(folder, view));
+    const QRect ink = drawn_in(image);
+    EXPECT_GT(ink.width(), 0.85 * image.width()) << view;
+    EXPECT_GT(ink.height(), 0.85 * image.height()) << view;
+  }
 }
 
 TEST(Program, ExportSaysWhatIsWrong) {
