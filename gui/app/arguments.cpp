@@ -54,7 +54,8 @@ The window of lockstep: how long a data-parallel training step takes, why, and w
 FILE is a scenario (.yaml) or the name of one that came along; results of `lockstep measure --json` (.json) are drawn
 beside the prediction.
 
-  --export DIR      no window: predict FILE, and write each view as PNG, SVG, PDF and CSV into DIR (needs no display)
+  --export DIR      no window: predict FILE, and write each view as PNG, SVG, PDF and CSV and a report
+                    (HTML, PDF) into DIR; needs no display
   --theme THEME     light, dark, or system
   --help, --version
 

@@ -22,6 +22,7 @@
 #include "gui/app/main_window.h"
 #include "gui/app/theme.h"
 #include "gui/export/export_view.h"
+#include "gui/export/report.h"
 
 namespace lockstep::gui {
 namespace {
@@ -71,7 +72,8 @@ void MainWindow::make_actions() {
   on(add_action("open", tr("&Open"), QKeySequence::Open, tr("Open a scenario or a result")), &MainWindow::open_dialog);
   on(add_action("save", tr("&Save"), QKeySequence::Save), &MainWindow::save);
   on(add_action("save_as", tr("Save &as"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)), &MainWindow::save_as);
-  on(add_action("export", tr("&Export"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Every view as PNG, SVG, PDF and CSV")),
+  on(add_action("export", tr("&Export"), QKeySequence(Qt::CTRL | Qt::Key_E),
+                tr("Every view as PNG, SVG, PDF and CSV, and a page about the scenario")),
      &MainWindow::export_dialog);
   on(add_action("quit", tr("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q)), [this] { close(); });
   on(add_action("copy", tr("&Copy as command"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
@@ -269,7 +271,12 @@ void MainWindow::export_dialog() {
   if (folder.isEmpty()) return;
   QString why;
   const QString prefix = QFileInfo(document_.name()).completeBaseName();
-  const QStringList files = export_views(views(), all_formats(), folder, prefix, &why);
+  QStringList files = export_views(views(), all_formats(), folder, prefix, &why);
+  if (why.isEmpty() && document_.read())
+    files += export_report(
+        {QString::fromStdString(document_.read()->scenario.question), document_.name(), document_.command(),
+         QString::fromStdString(document_.text()), session_.shown().result.get(), views()},
+        folder, prefix, &why);
   if (!why.isEmpty()) QMessageBox::warning(this, tr("lockstep"), why);
   statusBar()->showMessage(tr("%n files written to %1", nullptr, static_cast<int>(files.size())).arg(folder), 6000);
 }

@@ -68,7 +68,9 @@ QByteArray pdf_of(View& view) {
   return bytes;
 }
 
-QByteArray bytes_of(View& view, ExportFormat format) {
+}  // namespace
+
+QByteArray picture_bytes(View& view, ExportFormat format) {
   switch (format) {
     case ExportFormat::Png:
       return png_of(view);
@@ -81,8 +83,6 @@ QByteArray bytes_of(View& view, ExportFormat format) {
   }
   return view.table().csv().toUtf8();
 }
-
-}  // namespace
 
 std::vector<ExportFormat> all_formats() {
   return {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf, ExportFormat::Csv};
@@ -103,7 +103,7 @@ QString suffix_of(ExportFormat format) {
 }
 
 bool export_view(View& view, ExportFormat format, const QString& path, QString* why) {
-  const QByteArray bytes = bytes_of(view, format);
+  const QByteArray bytes = picture_bytes(view, format);
   QSaveFile file(path);
   if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return true;
   if (why != nullptr)

@@ -1,6 +1,7 @@
 // Views as files: PNG at twice the size of a screen, SVG and PDF with text as text, the numbers as CSV.
 #pragma once
 
+#include <QByteArray>
 #include <QSize>
 #include <QString>
 #include <QStringList>
@@ -15,6 +16,9 @@ inline constexpr QSize kExportSize{900, 520};  // logical pixels; PNG has twice 
 enum class ExportFormat { Png, Svg, Pdf, Csv };
 std::vector<ExportFormat> all_formats();
 QString suffix_of(ExportFormat format);  // "png"
+
+// What the file of a view would hold.
+QByteArray picture_bytes(View& view, ExportFormat format);
 
 // One file. False, with the reason, when it cannot be written.
 bool export_view(View& view, ExportFormat format, const QString& path, QString* why);

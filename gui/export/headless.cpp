@@ -8,6 +8,7 @@
 #include "gui/charts/scaling_view.h"
 #include "gui/document/gallery.h"
 #include "gui/export/export_view.h"
+#include "gui/export/report.h"
 #include "gui/runs/session.h"
 
 namespace lockstep::gui {
@@ -59,8 +60,13 @@ int run_export(const GuiArguments& arguments) {
   const std::vector<View*> views = {&efficiency, &throughput, &step_time, &breakdown};
   for (View* view : views) view->show_result(session.shown());
   const QString prefix = QFileInfo(document.name()).completeBaseName();
-  const QStringList files =
-      export_views(views, all_formats(), QString::fromStdString(arguments.export_folder), prefix, &trouble);
+  const QString folder = QString::fromStdString(arguments.export_folder);
+  QStringList files = export_views(views, all_formats(), folder, prefix, &trouble);
+  if (trouble.isEmpty())
+    files +=
+        export_report({QString::fromStdString(document.read()->scenario.question), document.name(), document.command(),
+                       QString::fromStdString(document.text()), session.shown().result.get(), views},
+                      folder, prefix, &trouble);
   for (const QString& path : files) std::printf("%s\n", path.toLocal8Bit().constData());
   if (trouble.isEmpty()) return 0;
   std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());

@@ -53,7 +53,12 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
   for (const char* view : {"efficiency", "throughput", "step-time", "breakdown"})
     for (const char* suffix : {"png", "svg", "pdf", "csv"})
       EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view << suffix;
-  EXPECT_EQ(done.out.count('\n'), 16);
+  EXPECT_EQ(done.out.count('\n'), 18);
+  const std::string page = testing::text_of_file((folder + "/second-node-10gbe-report.html").toStdString());
+  EXPECT_NE(page.find("Is a second machine worth it"), std::string::npos);
+  EXPECT_NE(page.find("<svg"), std::string::npos);
+  EXPECT_NE(page.find("lockstep predict second-node-10gbe"), std::string::npos);
+  EXPECT_EQ(testing::text_of_file((folder + "/second-node-10gbe-report.pdf").toStdString()).substr(0, 4), "%PDF");
   // The picture is filled: something is drawn near every edge.
   for (const char* view : {"efficiency", "throughput", "step-time", "breakdown"}) {
     const QImage image(QStringLiteral("%1/second-node-10gbe-%2.png").arg(folder, view));
