@@ -121,6 +121,7 @@ void MainWindow::make_status() {
 void MainWindow::connect_session() {
   connect(&session_, &Session::shown_changed, this, &MainWindow::refresh_views);
   connect(&session_, &Session::state_changed, this, &MainWindow::refresh_state);
+  connect(&session_, &Session::effective_changed, this, [this] { panel_->show_effective(session_.effective()); });
   connect(&session_, &Session::progressed, this, [this](int done, int total, const QString& text) {
     progress_->setRange(0, std::max(1, total));
     progress_->setValue(done);
@@ -147,7 +148,6 @@ void MainWindow::refresh_views() {
   for (const auto& view : views_) view->show_result(shown);
   for (ViewFrame* frame : frames_) frame->refresh();
   answer_->show_answer(shown);
-  panel_->show_effective(session_.effective());
 }
 
 void MainWindow::refresh_state() {

@@ -63,6 +63,7 @@ class MainWindow : public QMainWindow {
   void make_status();
   void connect_session();
 
+  bool start_with(const QString& path);
   void open_dialog();
   void save();
   void save_as();

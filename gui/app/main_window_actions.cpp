@@ -23,6 +23,7 @@
 #include "gui/app/theme.h"
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
+#include "simulator/base/document.h"
 
 namespace lockstep::gui {
 namespace {
@@ -171,6 +172,17 @@ void MainWindow::complain(const QString& what, const Errors& errors) {
   box->open();
 }
 
+// What was open stays where the next file cannot be read.
+bool MainWindow::start_with(const QString& path) {
+  if (const auto text = read_text_file(path.toStdString()); !text) {
+    complain(tr("%1 cannot be opened").arg(path), text.error());
+    return false;
+  }
+  action(QStringLiteral("pin"))->setChecked(false);
+  session_.start_over();
+  return true;
+}
+
 void MainWindow::open_any(const QString& file) {
   if (file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive)) {
     if (const Errors errors = session_.add_measured(file); !errors.empty())
@@ -182,19 +194,15 @@ void MainWindow::open_any(const QString& file) {
   if (!QFileInfo::exists(file))
     for (const GalleryCard& card : gallery_cards())
       if (card.name == file) return open_card(card);
-  if (!may_leave()) return;
-  session_.start_over();
-  if (const Errors errors = document_.open(file); !errors.empty())
-    return complain(tr("%1 cannot be opened").arg(file), errors);
+  if (!may_leave() || !start_with(file)) return;
+  document_.open(file);
   remember(QFileInfo(file).absoluteFilePath());
   show_work();
 }
 
 void MainWindow::open_card(const GalleryCard& card) {
-  if (!may_leave()) return;
-  session_.start_over();
-  if (const Errors errors = document_.open_example(card.path, card.name); !errors.empty())
-    return complain(tr("%1 cannot be opened").arg(card.name), errors);
+  if (!may_leave() || !start_with(card.path)) return;
+  document_.open_example(card.path, card.name);
   show_work();
   if (auto answer = stored_answer(card)) session_.adopt(std::move(answer));
 }

@@ -119,7 +119,10 @@ void Session::scenario_changed() {
 void Session::estimated(const std::shared_ptr<const Estimate>& estimate) {
   if (estimate->id != wanted_) return;
   late_.stop();
-  effective_ = estimate->effective;
+  if (effective_ != estimate->effective) {
+    effective_ = estimate->effective;
+    emit effective_changed();
+  }
   estimate_s_ = estimate->seconds;
   if (!estimate->result) {
     shown_.stale = shown_.result != nullptr;
@@ -129,10 +132,8 @@ void Session::estimated(const std::shared_ptr<const Estimate>& estimate) {
     return;
   }
   emit wrong({});
-  if (!shown_.estimated && shown_.result && shown_text_ == document_.text() && state_ == RunState::Done) {
-    emit state_changed();  // a result that was known already stays
-    return;
-  }
+  if (!shown_.estimated && shown_.result && shown_text_ == document_.text() && state_ == RunState::Done)
+    return;  // a result that was known already stays
   shown_.result = estimate->result;
   shown_.estimated = true;
   shown_.stale = false;

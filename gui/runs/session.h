@@ -46,6 +46,7 @@ class Session : public QObject {
  signals:
   void shown_changed();
   void state_changed();
+  void effective_changed();
   void progressed(int done, int total, const QString& text);
   void wrong(const lockstep::Errors& errors);  // the scenario; empty: it is right
   void failed(const QString& why, const QString& last_words);

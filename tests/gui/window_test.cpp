@@ -120,6 +120,14 @@ TEST_F(Window, ARefusedNumberTurnsRedStaysAndGoesWithEscape) {
   EXPECT_FALSE(control->wrong());
 }
 
+TEST_F(Window, AKeyThatIsNotSetShowsWhatTheMachineHas) {
+  auto* line = window.panel().control("topology.override.nvlink.rate")->findChild<QLineEdit*>();
+  ASSERT_TRUE(wait_until([&] { return line->placeholderText() == "300GB/s"; }))
+      << line->placeholderText().toStdString();
+  auto* slider = window.panel().control("ddp.bucket_cap")->findChild<QSlider*>();
+  EXPECT_GT(slider->value(), 100);
+}
+
 TEST_F(Window, ArrowKeysStepANumber) {
   auto* line = window.panel().control("batch.global")->findChild<QLineEdit*>();
   QKeyEvent up(QEvent::KeyPress, Qt::Key_Up, Qt::NoModifier);
@@ -197,6 +205,25 @@ TEST_F(Window, DroppedFilesOpenAndDroppedResultsJoin) {
       {QUrl::fromLocalFile(QString::fromStdString(testing::source_path("scenarios/gallery/pcie-box.yaml")))});
   drop(window, scenario);
   EXPECT_EQ(window.document().name(), "pcie-box.yaml");
+}
+
+TEST_F(Window, AFileThatCannotBeReadLeavesWhatIsOpen) {
+  const auto before = window.session().shown().result;
+  window.open_any("/nowhere/x.yaml");
+  EXPECT_EQ(window.session().shown().result, before);
+  EXPECT_TRUE(window.windowTitle().contains("strong-scaling"));
+  for (QWidget* widget : QApplication::topLevelWidgets())
+    if (widget != &window) widget->close();
+}
+
+TEST_F(Window, AnotherFileForgetsBaselineAndMeasurements) {
+  window.action("pin")->trigger();
+  window.session().add_measured("m", window.session().shown().result);
+  window.open_any("pcie-box");
+  ASSERT_TRUE(simulated(window));
+  EXPECT_FALSE(window.action("pin")->isChecked());
+  EXPECT_EQ(window.session().shown().baseline, nullptr);
+  EXPECT_TRUE(window.session().shown().measured.empty());
 }
 
 TEST_F(Window, EveryViewExportsPicturesThatParseAndNumbers) {
