@@ -11,6 +11,8 @@ demo_scenario=scenarios/dp-vs-ddp-resnet50-8xa100.yaml
 core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
   libfmt-dev libexpected-dev libsqlite3-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-jsonschema)
 sanitizer_packages=(clang-14 libclang-rt-14-dev)
+window_packages=(qt6-base-dev qt6-charts-dev libqt6opengl6-dev qt6-svg-dev qt6-tools-dev qt6-l10n-tools libgl-dev fonts-dejavu-core
+  librsvg2-bin poppler-utils desktop-file-utils)
 tidy_packages=(clang-tidy-14 git)
 testbed_packages=(iproute2 python3 util-linux)
 fresh_packages=(debootstrap git util-linux)
@@ -36,6 +38,7 @@ usage: ./lockstep.sh COMMAND [OPTIONS]
   demo                   build, then predict ResNet-50 under DP and DDP on eight A100
   test [--preset NAME]   build everything and run every test (release; or dev, dev-asan)
   build [--preset NAME]  build the programs and the tests
+  gui [FILE]             build and open the window
   bench [OPTIONS]        build and run the benchmarks; options go to the benchmark program
   testbed [--quick] [--out DIR] [CASES]
                          a cluster on this machine (root): predictions held against real ranks on shaped links
@@ -46,9 +49,10 @@ usage: ./lockstep.sh COMMAND [OPTIONS]
                          build and test do that too; `libtorch remove` removes it
   clean                  remove build/ (LibTorch stays)
 
-Later versions bring: gui, fuzz. Logs are kept in build/logs/.
+Later versions bring: fuzz. Logs are kept in build/logs/.
 LOCKSTEP_LIBTORCH=cpu|cuda says which LibTorch build and test see to (cuda where there is an NVIDIA GPU, else cpu), none
-that they fetch nothing. One of your own, 2.6 or newer: `export CMAKE_PREFIX_PATH=DIR` (then none is fetched).
+that they fetch nothing. LOCKSTEP_WINDOW=none: build and test install no Qt, and leave the window out where there is none.
+A LibTorch of your own, 2.6 or newer: `export CMAKE_PREFIX_PATH=DIR` (then none is fetched).
 CI=true makes warnings errors, NO_COLOR=1 switches colours off, LOCKSTEP_JOBS=N sets the number of processes,
 LOCKSTEP_MIRROR=URL names the Debian mirror of `fresh` (the one of this machine otherwise).
 TEXT
@@ -300,6 +304,7 @@ configure() {
   local preset=$1 stamp="$root/build/$1/configured-with" werror=OFF wanted
   if [[ ${CI:-} == true ]]; then werror=ON; fi
   wanted="$werror $(cksum <"$root/CMakePresets.json") ${CMAKE_PREFIX_PATH:-}"
+  if command -v dpkg-query >/dev/null; then wanted+=" $(missing_packages qt6-charts-dev qt6-svg-dev)"; fi # the window comes with Qt
   # LibTorch as it is now: the hardware runner comes and goes with it.
   if [[ -d $libtorch ]]; then wanted+=" $(cd "$libtorch" && echo lib/python3*/site-packages/*.dist-info)"; fi
   if [[ -f "$root/build/$preset/build.ninja" && $(cat "$stamp" 2>/dev/null) == "$wanted" ]]; then return 0; fi
@@ -326,7 +331,13 @@ read_preset() {
     die "unknown option '$1': only --preset release|dev|dev-asan is understood here"
   fi
   case $preset in
-    release | dev) need_packages "${core_packages[@]}" ;;
+    release | dev)
+      if [[ ${LOCKSTEP_WINDOW:-} == none ]]; then
+        need_packages "${core_packages[@]}"
+      else
+        need_packages "${core_packages[@]}" "${window_packages[@]}"
+      fi
+      ;;
     dev-asan) need_packages "${core_packages[@]}" "${sanitizer_packages[@]}" ;;
     *) die "unknown preset '$preset': release, dev or dev-asan" ;;
   esac
@@ -394,11 +405,22 @@ run_test() {
   return "$status"
 }
 
+run_gui() {
+  need_packages "${core_packages[@]}" "${window_packages[@]}"
+  configure release
+  build release lockstep lockstep-gui
+  build/release/bin/lockstep-gui "$@"
+}
+
 run_bench() {
   need_packages "${core_packages[@]}"
   configure release
   build release lockstep lockstep_bench
   build/release/bin/lockstep_bench "$@"
+  if grep -q '^Qt6_DIR:PATH=/' build/release/CMakeCache.txt; then
+    build release lockstep-gui-bench
+    build/release/bin/lockstep-gui-bench
+  fi
 }
 
 # 77, with the reason, where a cluster cannot be made of this machine.
@@ -517,9 +539,9 @@ main() {
   if (($# > 0)); then shift; fi
   cd "$root"
   case $command in
-    demo | build | test | bench | golden | tidy | fresh | libtorch | testbed) "run_$command" "$@" ;;
+    demo | build | test | gui | bench | golden | tidy | fresh | libtorch | testbed) "run_$command" "$@" ;;
     clean) no_options clean "$@"; rm -rf --one-file-system "$root/build" ;;
-    gui | fuzz) die "$command comes with a later version" ;;
+    fuzz) die "$command comes with a later version" ;;
     help | --help | -h) usage ;;
     *) usage >&2; die "unknown command '$command'" ;;
   esac

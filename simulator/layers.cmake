@@ -44,7 +44,8 @@ endfunction()
 
 # lockstep_check_link(TARGET LINK): fails the configuration when LINK lies to the right of TARGET. Two drivers (the
 # estimate and the engine) never link each other, and SimGrid is linked by the engine and by programs only. The hardware
-# runner uses what lies to its left, and only itself and programs link it or LibTorch.
+# runner uses what lies to its left, and only itself and programs link it or LibTorch. Only the window links Qt, and it
+# links no engine.
 function(lockstep_check_link target link)
   get_target_property(layer ${target} LOCKSTEP_LAYER)
   get_target_property(rank ${target} LOCKSTEP_LAYER_RANK)
@@ -53,6 +54,12 @@ function(lockstep_check_link target link)
   endif()
   if(link MATCHES "lockstep_torch|LIBTORCH|torch_cpu" AND NOT layer MATCHES "^(runner|programs)$")
     message(FATAL_ERROR "${target} links LibTorch, which only the hardware runner may")
+  endif()
+  if(link MATCHES "^Qt6::" AND NOT target MATCHES "^(lockstep[-_]gui|test_gui)")
+    message(FATAL_ERROR "${target} links Qt, which only the window may")
+  endif()
+  if(target MATCHES "^lockstep[-_]gui" AND link MATCHES "^lockstep(::|_)(answers|engine|sweep|cli|measure)$")
+    message(FATAL_ERROR "${target} links ${link}: the window holds no engine, `lockstep` runs beside it")
   endif()
   if(NOT TARGET "${link}")
     return()

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "models/derived.h"
+#include "simulator/answers/drive.h"
 #include "simulator/base/ensure.h"
 #include "simulator/costs/memory_cost.h"
-#include "simulator/engine/engine.h"
 #include "simulator/estimate/estimate.h"
 #include "simulator/steps/replay.h"
 #include "simulator/strategies/loader_wait.h"
@@ -16,9 +16,6 @@
 
 namespace lockstep {
 namespace {
-
-// Steady steps of a run with noise that are simulated and not shown: the host's run-ahead settles in them.
-constexpr int kSettlingSteps = 2;
 
 PointRequest request_of(const PointInputs& inputs, bool labels) {
   PointRequest request;
@@ -46,21 +43,6 @@ double step_without_loader_s(PointInputs inputs, double kernel_factor, double ho
   PointRequest request = request_of(inputs, false);
   request.host_factor = host_factor;
   return estimate(build_step_graph(request), StopRule{}).step_times_s().back();
-}
-
-StopRule stop_rule(const Scenario& scenario) {
-  StopRule rule;
-  if (scenario.noise.jitter) rule.fixed_steady = scenario.noise.runs + kSettlingSteps;
-  return rule;
-}
-
-StepRecord drive(const StepGraph& graph, const Scenario& scenario, Method method) {
-  if (method == Method::Estimate) return estimate(graph, stop_rule(scenario), jitter_of(scenario));
-  EngineOptions options;
-  options.stop = stop_rule(scenario);
-  options.jitter = jitter_of(scenario);
-  options.messages = method == Method::Messages;
-  return simulate(graph, options);
 }
 
 // Which steps are steady, and which of them is shown: the lower median.
@@ -260,6 +242,12 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
 }
 
 }  // namespace
+
+StopRule stop_rule(const Scenario& scenario) {
+  StopRule rule;
+  if (scenario.noise.jitter) rule.fixed_steady = scenario.noise.runs + kSettlingSteps;
+  return rule;
+}
 
 Run predict_point(const PointInputs& inputs, const PointOptions& options) {
   const Scenario& scenario = *inputs.scenario;

@@ -95,6 +95,25 @@ TEST(HeaderReach, TheHardwareRunnerUsesOnlyWhatLiesToItsLeft) {
   }
 }
 
+// The window estimates by the answers and runs `lockstep` for all else.
+TEST(HeaderReach, TheWindowIncludesNoEngineNoCommandLineAndNoHardwareRunner) {
+  const IncludeGraph window(LOCKSTEP_SOURCE_DIR, {"gui"});
+  ASSERT_GT(window.includes().size(), 20U);
+  for (const auto& [file, headers] : window.includes()) {
+    for (const std::string& header : headers) {
+      for (const char* folder : {"simulator/engine", "simulator/sweep", "simulator/cli", "hwrunner"}) {
+        EXPECT_FALSE(is_below(header, folder)) << file << " includes " << header;
+      }
+      EXPECT_FALSE(is_torch_header(header)) << file << " includes " << header;
+    }
+  }
+}
+
+TEST(HeaderReach, TheHardwareRunnerIncludesNoQt) {
+  const IncludeGraph runner(LOCKSTEP_SOURCE_DIR, {"hwrunner"});
+  EXPECT_THAT(runner.chains("hwrunner", is_qt_header), IsEmpty());
+}
+
 TEST(HeaderReach, SimGridHeadersAreIncludedOnlyByTheSimGridFilesOfTheEngine) {
   const IncludeGraph everything(LOCKSTEP_SOURCE_DIR,
                                 {"simulator", "models", "topologies", "scenarios", "hwrunner", "gui"});

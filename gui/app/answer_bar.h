@@ -1,0 +1,43 @@
+// The answer on top of the window: question, sentence, reason, how it was obtained, and the levers, which apply
+// themselves when clicked. Also what went wrong.
+#pragma once
+
+#include <QFrame>
+
+#include "gui/charts/view.h"
+#include "simulator/base/error.h"
+
+class QLabel;
+class QPushButton;
+
+namespace lockstep::gui {
+
+class FlowLayout;
+
+class AnswerBar : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit AnswerBar(QWidget* parent = nullptr);
+
+  void show_question(const QString& question);
+  void show_answer(const Shown& shown);
+  void show_errors(const Errors& errors);                            // the scenario is wrong
+  void show_failure(const QString& why, const QString& last_words);  // the simulation died
+  void clear_failure();
+  void show_state(const QString& text, const QString& tip = {});  // "simulated in 0.3 s"
+
+ signals:
+  void lever_chosen(const QString& set);
+
+ private:
+  void show_levers(const Result& result);
+
+  QLabel *question_ = nullptr, *main_ = nullptr, *why_ = nullptr, *more_ = nullptr, *state_ = nullptr;
+  QLabel *trouble_ = nullptr, *levers_title_ = nullptr;
+  QPushButton* more_button_ = nullptr;
+  QWidget* levers_ = nullptr;
+  FlowLayout* flow_ = nullptr;
+};
+
+}  // namespace lockstep::gui

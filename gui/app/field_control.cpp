@@ -1,0 +1,398 @@
+#include "gui/app/field_control.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QCompleter>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSlider>
+#include <QStyle>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "gui/app/glossary.h"
+#include "gui/app/theme.h"
+#include "models/zoo/zoo.h"
+#include "simulator/base/document.h"
+#include "topologies/presets.h"
+
+namespace lockstep::gui {
+namespace {
+
+int next_drag() {
+  static int drag = 0;
+  return ++drag;
+}
+
+// Text as a person reads it: without YAML's quotes.
+QString plain(const std::string& yaml) {
+  const auto document = parse_document("v: " + yaml, "value");
+  const Value* value = document ? document->root.find("v") : nullptr;
+  const bool quoted = value != nullptr && value->kind == Value::Kind::Scalar;
+  return QString::fromStdString(quoted ? value->text : yaml);
+}
+
+QStringList names_for(const std::string& key) {
+  QStringList names;
+  if (key == "model.name")
+    for (const ZooEntry& entry : zoo()) names << QString::fromStdString(entry.name);
+  if (key == "topology.node")
+    for (const std::string& name : preset_names(PresetKind::Node)) names << QString::fromStdString(name);
+  if (key == "topology.fabric") {
+    names << QStringLiteral("none") << QStringLiteral("own");
+    for (const std::string& name : preset_names(PresetKind::Fabric)) names << QString::fromStdString(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+QString label_of(const std::string& key) {
+  static const std::map<std::string, const char*> labels = {
+      {"question", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Question")},
+      {"model.name", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Model")},
+      {"batch.per_gpu", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Batch per GPU")},
+      {"batch.global", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Global batch")},
+      {"precision", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Precision")},
+      {"topology.node", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Machine")},
+      {"topology.fabric", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Network between machines")},
+      {"topology.gpus_per_node", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "GPUs per machine")},
+      {"topology.override.nvlink.rate", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "NVLink rate")},
+      {"topology.override.nic.rate", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Network adapter rate")},
+      {"topology.override.pcie.rate", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "PCIe rate")},
+      {"gpus", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "GPUs")},
+      {"strategy", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Strategy")},
+      {"ddp.bucket_cap", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Bucket cap")},
+      {"accumulate.steps", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Accumulation steps")},
+      {"accumulate.no_sync", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "no_sync while accumulating")},
+      {"input.source", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Batches start on")},
+      {"input.memory", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Host memory of a batch")},
+      {"host.factor", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "CPU time factor")},
+      {"calibrate.single_gpu", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Measured speed of one GPU")},
+      {"loader.sample_cost.mean", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Loading one sample")},
+      {"loader.workers_per_process", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Loader workers per process")},
+      {"noise.jitter.sigma", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "GPU jitter")}};
+  const auto known = labels.find(key);
+  if (known != labels.end()) return FieldControl::tr(known->second);
+  QString label = QString::fromStdString(key);
+  for (const char* prefix : {"topology.override.", "topology.", "model.", "ddp.", "optimizer.", "input.", "loader.",
+                             "data.", "software.", "noise.", "measure.", "host.", "tf32."})
+    if (label.startsWith(QLatin1String(prefix))) {
+      label.remove(0, static_cast<int>(std::string(prefix).size()));
+      break;
+    }
+  label.replace('.', ' ').replace('_', ' ');
+  label[0] = label[0].toUpper();
+  return label;
+}
+
+QString search_text(const FieldInfo& field) {
+  return QString::fromStdString(field.key + ' ' + field.doc).toLower() + ' ' + label_of(field.key).toLower();
+}
+
+FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(parent), field_(field) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(3);
+  make_title();
+  auto* head = new QHBoxLayout;
+  head->setSpacing(4);
+  head->addWidget(title_, 1);
+  head->addWidget(reset_);
+  column->addLayout(head);
+  QWidget* editor = make_editor();
+  column->addWidget(editor);
+  title_->setBuddy(editor);
+  wrong_ = new QLabel;
+  wrong_->setObjectName(QStringLiteral("wrong"));
+  wrong_->setWordWrap(true);
+  wrong_->hide();
+  column->addWidget(wrong_);
+}
+
+void FieldControl::make_title() {
+  title_ = new QLabel(label_of(field_.key));
+  const QString doc =
+      QStringLiteral("<p><b>%1</b></p><p>%2</p><p>%3</p>")
+          .arg(QString::fromStdString(field_.key).toHtmlEscaped(), QString::fromStdString(field_.doc).toHtmlEscaped(),
+               QString::fromStdString(allowed_text(field_)).toHtmlEscaped());
+  title_->setToolTip(doc + term_for_key(field_.key));
+  setToolTip(title_->toolTip());
+  reset_ = new QToolButton;
+  reset_->setObjectName(QStringLiteral("reset"));
+  reset_->setIcon(icon(QStringLiteral("reset")));
+  reset_->setIconSize({14, 14});
+  reset_->setFixedSize(22, 20);
+  reset_->setToolTip(tr("Back to the default"));
+  reset_->setAccessibleName(tr("%1: back to the default").arg(title_->text()));
+  reset_->hide();
+  connect(reset_, &QToolButton::clicked, this, [this] { emit_edited(field_.unset_word); });
+}
+
+QWidget* FieldControl::make_editor() {
+  if (field_.key == "strategy") return make_strategies();
+  if (field_.type == FieldType::Boolean || (field_.type == FieldType::Choice && !field_.list)) return make_choice();
+  if (!names_for(field_.key).isEmpty()) return make_names();
+  return make_number();
+}
+
+QWidget* FieldControl::make_choice() {
+  if (field_.type == FieldType::Boolean) {
+    check_ = new QCheckBox(tr("on"));
+    check_->setAccessibleName(title_->text());
+    connect(check_, &QCheckBox::clicked, this, [this](bool on) { emit_edited(on ? "true" : "false"); });
+    return check_;
+  }
+  combo_ = new QComboBox;
+  for (const FieldChoice& choice : field_.choices)
+    if (!choice.later) combo_->addItem(QString::fromStdString(choice.name));
+  combo_->setAccessibleName(title_->text());
+  combo_->setFocusPolicy(Qt::StrongFocus);
+  combo_->installEventFilter(this);  // the wheel scrolls the panel
+  connect(combo_, &QComboBox::activated, this, [this] { emit_edited(combo_->currentText().toStdString()); });
+  return combo_;
+}
+
+// Names that come along, and paths of files.
+QWidget* FieldControl::make_names() {
+  combo_ = new QComboBox;
+  combo_->setEditable(true);
+  combo_->setInsertPolicy(QComboBox::NoInsert);
+  combo_->addItems(names_for(field_.key));
+  combo_->completer()->setCompletionMode(QCompleter::PopupCompletion);
+  combo_->completer()->setFilterMode(Qt::MatchContains);
+  combo_->setAccessibleName(title_->text());
+  combo_->setMinimumContentsLength(12);
+  combo_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  combo_->setFocusPolicy(Qt::StrongFocus);
+  combo_->installEventFilter(this);
+  const auto take = [this] {
+    if (!showing_) emit_edited(yaml_scalar(combo_->currentText().trimmed().toStdString()));
+  };
+  connect(combo_, &QComboBox::activated, this, take);
+  connect(combo_->lineEdit(), &QLineEdit::editingFinished, this, [this, take] {
+    if (yaml_ && combo_->currentText().trimmed() == plain(*yaml_) && !wrong()) return;
+    take();
+  });
+  return combo_;
+}
+
+QWidget* FieldControl::make_strategies() {
+  auto* row = new QWidget;
+  auto* layout = new QHBoxLayout(row);
+  layout->setContentsMargins(0, 0, 0, 0);
+  dp_ = new QCheckBox(tr("DataParallel"));
+  ddp_ = new QCheckBox(tr("DDP"));
+  dp_->setToolTip(term_text(QStringLiteral("dp")));
+  ddp_->setToolTip(term_text(QStringLiteral("ddp")));
+  for (QCheckBox* box : {dp_, ddp_}) {
+    layout->addWidget(box);
+    connect(box, &QCheckBox::clicked, this, [this] {
+      emit_edited(dp_->isChecked() && ddp_->isChecked() ? "[dp, ddp]"
+                  : dp_->isChecked()                    ? "dp"
+                  : ddp_->isChecked()                   ? "ddp"
+                                                        : "single");
+    });
+  }
+  layout->addStretch(1);
+  return row;
+}
+
+QWidget* FieldControl::make_number() {
+  line_ = new QLineEdit;
+  line_->setAccessibleName(title_->text());
+  line_->setAccessibleDescription(QString::fromStdString(allowed_text(field_)));
+  line_->installEventFilter(this);
+  connect(line_, &QLineEdit::editingFinished, this, &FieldControl::typed);
+  scale_ = slider_scale(field_, std::nullopt);
+  const bool counts = field_.key == "gpus";
+  if (!scale_ && !counts) return line_;
+  auto* row = new QWidget;
+  auto* layout = new QHBoxLayout(row);
+  layout->setContentsMargins(0, 0, 0, 0);
+  add_slider();
+  line_->setFixedWidth(counts ? 128 : 96);
+  layout->addWidget(slider_, 1);
+  layout->addWidget(line_);
+  row->setFocusProxy(line_);
+  return row;
+}
+
+void FieldControl::add_slider() {
+  slider_ = new QSlider(Qt::Horizontal);
+  slider_->setRange(0, field_.key == "gpus" ? 10 : kSliderSteps);
+  slider_->setPageStep(field_.key == "gpus" ? 1 : kSliderSteps / 10);
+  slider_->setSingleStep(field_.key == "gpus" ? 1 : 4);
+  slider_->setAccessibleName(tr("%1, slider").arg(title_->text()));
+  slider_->setMinimumWidth(70);
+  slider_->installEventFilter(this);
+  connect(slider_, &QSlider::sliderPressed, this, [this] {
+    drag_ = next_drag();
+    gpus_at_press_ = list_of(yaml_.value_or(""));
+  });
+  connect(slider_, &QSlider::sliderReleased, this, [this] { drag_ = 0; });
+  connect(slider_, &QSlider::valueChanged, this, &FieldControl::slider_moved);
+}
+
+void FieldControl::slider_moved(int position) {
+  if (showing_) return;
+  if (field_.key == "gpus") {
+    const auto now = drag_ != 0 ? gpus_at_press_ : list_of(yaml_.value_or(""));
+    emit_edited(list_yaml(gpus_up_to(now, 1 << position)), drag_);
+  } else if (scale_) {
+    emit_edited(scale_->yaml(scale_->value(position)), drag_);
+  }
+}
+
+std::string FieldControl::yaml_of_text() const {
+  const std::string text = line_->text().trimmed().toStdString();
+  if (field_.key == "gpus") {
+    const auto list = list_of(text);
+    return list.empty() ? text : list_yaml(list);
+  }
+  if (field_.type == FieldType::Version) return text.empty() ? text : '"' + text + '"';
+  if (field_.type == FieldType::Text && !field_.list) return yaml_scalar(text);
+  if (field_.list && !text.empty() && text.front() != '[') return '[' + text + ']';
+  return text;
+}
+
+void FieldControl::typed() {
+  if (showing_) return;
+  const QString text = line_->text().trimmed();
+  const bool as_shown = yaml_ ? text == plain(*yaml_) : text.isEmpty();
+  if (as_shown) return show_refused({});
+  if (text.isEmpty()) return emit_edited(field_.unset_word);
+  emit_edited(yaml_of_text());
+}
+
+void FieldControl::step(int by) {
+  const auto now = number_of(line_->text().trimmed().toStdString(), scale_->unit);
+  const double from = now.value_or(scale_->low);
+  emit_edited(scale_->yaml(scale_->stepped(from, by)));
+}
+
+void FieldControl::emit_edited(const std::string& yaml, int drag) {
+  emit edited(field_.key, yaml, drag);
+}
+
+bool FieldControl::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Wheel && (watched == combo_ || watched == slider_)) {
+    event->ignore();
+    return true;
+  }
+  if (event->type() == QEvent::KeyPress && watched == line_) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (scale_ && (key == Qt::Key_Up || key == Qt::Key_Down)) {
+      step(key == Qt::Key_Up ? 1 : -1);
+      return true;
+    }
+    if (key == Qt::Key_Escape) {
+      refused_ = false;
+      show_value(yaml_, is_default_, effective_);
+      show_errors({});
+      return true;
+    }
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+void FieldControl::show_value(const std::optional<std::string>& yaml, bool is_default, const std::string& effective) {
+  if (refused_ && yaml == yaml_) return;
+  refused_ = false;
+  showing_ = true;
+  yaml_ = yaml;
+  is_default_ = is_default;
+  effective_ = effective;
+  reset_->setVisible(!is_default && !field_.unset_word.empty() && !field_.required);
+  const std::string value = yaml.value_or("");
+  if (check_ != nullptr) check_->setChecked(value == "true");
+  if (dp_ != nullptr) {
+    const auto document = parse_document("v: " + value, "value");
+    const Value* found = document ? document->root.find("v") : nullptr;
+    const auto names = [&](const char* name) {
+      if (found == nullptr) return false;
+      return found->text == name || std::any_of(found->items.begin(), found->items.end(),
+                                                [&](const Value& item) { return item.text == name; });
+    };
+    dp_->setChecked(names("dp"));
+    ddp_->setChecked(names("ddp"));
+  }
+  if (combo_ != nullptr) {
+    if (combo_->isEditable())
+      combo_->setEditText(plain(value));
+    else
+      combo_->setCurrentText(QString::fromStdString(value));
+  }
+  if (line_ != nullptr) {
+    QString text = yaml ? plain(value) : QString();
+    if (field_.key == "gpus") text.remove('[').remove(']');
+    if (line_->text() != text) line_->setText(text);
+    line_->setCursorPosition(0);
+    line_->setPlaceholderText(QString::fromStdString(effective));
+  }
+  update_slider();
+  showing_ = false;
+}
+
+void FieldControl::update_slider() {
+  if (slider_ == nullptr || slider_->isSliderDown()) return;
+  if (field_.key == "gpus") {
+    const auto list = list_of(yaml_.value_or(""));
+    if (!list.empty())
+      slider_->setValue(static_cast<int>(std::lround(std::log2(*std::max_element(list.begin(), list.end())))));
+    return;
+  }
+  const Unit unit = field_.type == FieldType::Quantity ? field_.unit : Unit::None;
+  auto value = number_of(yaml_.value_or(""), unit);
+  const bool set = value.has_value();
+  if (!value) value = number_of(effective_, unit);
+  const auto scale = slider_scale(field_, value);
+  if (!scale) return;
+  scale_ = scale;
+  slider_->setValue(value ? scale_->position(*value) : 0);
+  slider_->setToolTip(set || !value ? QString() : tr("not set: %1").arg(QString::fromStdString(effective_)));
+}
+
+bool FieldControl::wrong() const {
+  return !wrong_->isHidden();
+}
+
+void FieldControl::mark_wrong(bool wrong) {
+  for (QWidget* widget : {static_cast<QWidget*>(line_), static_cast<QWidget*>(combo_)})
+    if (widget != nullptr && widget->property("wrong").toBool() != wrong) {
+      widget->setProperty("wrong", wrong);
+      widget->style()->unpolish(widget);  // the style sheet looks at the property again
+      widget->style()->polish(widget);
+    }
+}
+
+void FieldControl::show_errors(const Errors& errors) {
+  wrong_->setVisible(!errors.empty());
+  mark_wrong(!errors.empty());
+  if (errors.empty()) return;
+  const Error& error = errors.front();
+  QString text = QString::fromStdString(error.message);
+  if (!error.allowed.empty()) text += '\n' + tr("Allowed: %1").arg(QString::fromStdString(error.allowed));
+  if (!error.hint.empty()) text += '\n' + QString::fromStdString(error.hint);
+  wrong_->setText(text);
+  wrong_->setAccessibleName(text);
+  wrong_->setMinimumHeight(wrong_->heightForWidth(width()));
+}
+
+void FieldControl::show_refused(const Errors& errors) {
+  refused_ = !errors.empty();
+  show_errors(errors);
+}
+
+void FieldControl::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (wrong()) wrong_->setMinimumHeight(wrong_->heightForWidth(width()));
+}
+
+}  // namespace lockstep::gui

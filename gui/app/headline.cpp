@@ -1,0 +1,60 @@
+#include "gui/app/headline.h"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "simulator/base/format.h"
+
+namespace lockstep::gui {
+namespace {
+
+template <std::size_t N>
+bool is_one_of(const std::string& id, const std::array<std::string_view, N>& ids) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+constexpr std::array<std::string_view, 3> kMain = {"speedup", "speedup_one", "single"};
+constexpr std::array<std::string_view, 10> kWhy = {
+    "largest_loss", "largest_loss_strong", "slower_kernels",    "slower_kernels_strong", "small_loss",
+    "host_bound",   "loader_bound",        "loader_in_process", "does_not_fit",          "more_is_slower"};
+
+// A number and its unit stay on one line.
+QString joined_units(QString text) {
+  static const QRegularExpression gap(QStringLiteral("(\\d) (?=\\S)"));
+  return text.replace(gap, QStringLiteral("\\1\u00a0"));
+}
+
+}  // namespace
+
+Headline headline(const Result& result) {
+  Headline out;
+  QStringList main, why;
+  for (const Sentence& sentence : result.answer.sentences) {
+    const QString text = joined_units(QString::fromStdString(sentence.text));
+    if (is_one_of(sentence.id, kMain))
+      main << text;
+    else if (is_one_of(sentence.id, kWhy) && why.size() < 2)
+      why << text;
+    else if (sentence.id != "best_lever" && sentence.id != "no_lever")  // the levers stand beside it
+      out.more << text;
+  }
+  for (const Run& run : result.runs)
+    if (run.not_run)
+      out.more << QCoreApplication::translate("lockstep::gui::Headline", "%1 on %2 GPUs cannot run: %3")
+                      .arg(QString::fromLatin1(name_of(run.strategy)))
+                      .arg(run.gpus)
+                      .arg(QString::fromStdString(*run.not_run));
+  out.main = main.join(' ');
+  out.why = why.join(' ');
+  return out;
+}
+
+QString lever_effect(const Lever& lever) {
+  return QStringLiteral("%1, +%2").arg(QString::fromStdString(format_time(lever.step_time_s)),
+                                       QString::fromStdString(format_percent(lever.gain)));
+}
+
+}  // namespace lockstep::gui

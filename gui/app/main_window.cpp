@@ -1,0 +1,248 @@
+#include "gui/app/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QDragEnterEvent>
+#include <QLabel>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QScrollArea>
+#include <QSettings>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTabBar>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include "gui/app/answer_bar.h"
+#include "gui/app/gallery_page.h"
+#include "gui/app/pages.h"
+#include "gui/app/theme.h"
+#include "gui/app/what_if_panel.h"
+#include "gui/charts/breakdown_view.h"
+#include "gui/charts/scaling_view.h"
+
+namespace lockstep::gui {
+
+MainWindow::MainWindow() : session_(document_) {
+  setWindowIcon(QIcon(QStringLiteral(":/lockstep/lockstep.svg")));
+  resize(1320, 860);
+  setMinimumSize(900, 600);
+  setAcceptDrops(true);
+  pages_ = new QStackedWidget;
+  gallery_ = new GalleryPage;
+  pages_->addWidget(gallery_);
+  pages_->addWidget(make_work_page());
+  setCentralWidget(pages_);
+  make_actions();
+  make_menus();
+  make_toolbar();
+  make_status();
+  connect_session();
+  connect(gallery_, &GalleryPage::chosen, this, &MainWindow::open_card);
+  connect(gallery_, &GalleryPage::file_chosen, this, &MainWindow::open_any);
+  connect(&document_, &ScenarioDocument::place_changed, this, &MainWindow::refresh_title);
+  const QByteArray geometry = QSettings().value(QStringLiteral("geometry")).toByteArray();
+  if (!geometry.isEmpty()) restoreGeometry(geometry);
+  show_gallery();
+}
+
+MainWindow::~MainWindow() = default;
+
+QWidget* MainWindow::make_work_page() {
+  auto* split = new QSplitter;
+  split->setChildrenCollapsible(false);
+  auto* left = new QFrame;
+  left->setObjectName(QStringLiteral("panel"));
+  auto* left_column = new QVBoxLayout(left);
+  left_column->setContentsMargins(0, 0, 0, 0);
+  panel_ = new WhatIfPanel(document_);
+  left_column->addWidget(panel_);
+  left->setMinimumWidth(330);
+  split->addWidget(left);
+
+  auto* right = new QWidget;
+  auto* column = new QVBoxLayout(right);
+  column->setContentsMargins(12, 12, 12, 8);
+  column->setSpacing(8);
+  answer_ = new AnswerBar;
+  column->addWidget(answer_);
+  tabs_ = new QTabWidget;
+  tabs_->setDocumentMode(true);
+  tabs_->tabBar()->setDrawBase(false);
+  column->addWidget(tabs_, 1);
+  split->addWidget(right);
+  split->setStretchFactor(1, 1);
+  split->setSizes({350, 970});
+
+  for (const Metric metric : {Metric::Efficiency, Metric::Throughput, Metric::StepTime})
+    views_.push_back(std::make_unique<ScalingView>(metric));
+  views_.push_back(std::make_unique<BreakdownView>());
+  auto* overview = new QSplitter;
+  overview->setChildrenCollapsible(false);
+  overview->setHandleWidth(10);
+  frames_ = {new ViewFrame({views_[0].get(), views_[1].get(), views_[2].get()}), new ViewFrame({views_[3].get()})};
+  for (ViewFrame* frame : frames_) overview->addWidget(frame);
+  overview->setSizes({480, 480});
+  auto* scroll = new QScrollArea;  // many bars are taller than a small window
+  scroll->setWidgetResizable(true);
+  scroll->setWidget(overview);
+  tabs_->addTab(scroll, tr("Overview"));
+  tabs_->addTab(new TextPage(document_), tr("Scenario file"));
+  return split;
+}
+
+void MainWindow::add_view(std::unique_ptr<View> view) {
+  auto* frame = new ViewFrame({view.get()});
+  frames_.push_back(frame);
+  tabs_->insertTab(tabs_->count() - 1, frame, view->title());
+  view->show_result(session_.shown());
+  views_.push_back(std::move(view));
+}
+
+std::vector<View*> MainWindow::views() const {
+  std::vector<View*> out;
+  for (const auto& view : views_) out.push_back(view.get());
+  return out;
+}
+
+void MainWindow::make_status() {
+  status_ = new QLabel;
+  progress_ = new QProgressBar;
+  progress_->setFixedWidth(180);
+  progress_->setTextVisible(false);
+  progress_->setAccessibleName(tr("Progress of the simulation"));
+  progress_->hide();
+  statusBar()->addWidget(status_, 1);
+  statusBar()->addPermanentWidget(progress_);
+}
+
+void MainWindow::connect_session() {
+  connect(&session_, &Session::shown_changed, this, &MainWindow::refresh_views);
+  connect(&session_, &Session::state_changed, this, &MainWindow::refresh_state);
+  connect(&session_, &Session::effective_changed, this, [this] { panel_->show_effective(session_.effective()); });
+  connect(&session_, &Session::progressed, this, [this](int done, int total, const QString& text) {
+    progress_->setRange(0, std::max(1, total));
+    progress_->setValue(done);
+    status_->setText(tr("Simulating %1 of %2: %3").arg(std::min(done + 1, total)).arg(total).arg(text));
+  });
+  connect(&session_, &Session::wrong, this, [this](const Errors& errors) {
+    answer_->show_errors(errors);
+    panel_->show_errors(errors);
+  });
+  connect(&session_, &Session::failed, answer_, &AnswerBar::show_failure);
+  connect(&session_, &Session::measure_progressed, status_, &QLabel::setText);
+  connect(&session_, &Session::measure_ended, this, [this](const QString& trouble) {
+    action(QStringLiteral("measure"))->setText(tr("&Measure here"));
+    if (!trouble.isEmpty()) answer_->show_failure(tr("Measuring failed"), trouble);
+    refresh_state();
+  });
+  connect(answer_, &AnswerBar::lever_chosen, this, [this](const QString& set) {
+    answer_->show_errors(document_.apply({set.toStdString()}, tr("try %1").arg(set)));
+  });
+}
+
+void MainWindow::refresh_views() {
+  const Shown& shown = session_.shown();
+  for (const auto& view : views_) view->show_result(shown);
+  for (ViewFrame* frame : frames_) frame->refresh();
+  answer_->show_answer(shown);
+}
+
+void MainWindow::refresh_state() {
+  const RunState state = session_.state();
+  const bool running = state == RunState::Simulating;
+  progress_->setVisible(running);
+  if (action(QStringLiteral("stop")) != nullptr) {
+    action(QStringLiteral("stop"))->setEnabled(running || state == RunState::Waiting);
+    action(QStringLiteral("run"))->setEnabled(state != RunState::Wrong && !running && session_.shown().result);
+    action(QStringLiteral("pin"))->setEnabled(session_.shown().result != nullptr);
+    action(QStringLiteral("export"))->setEnabled(session_.shown().result != nullptr);
+    action(QStringLiteral("copy"))->setEnabled(document_.read().has_value());
+    action(QStringLiteral("measure"))->setEnabled(document_.read().has_value());
+  }
+  switch (state) {
+    case RunState::Idle:
+      answer_->show_state({});
+      status_->clear();
+      break;
+    case RunState::Estimating:
+      answer_->clear_failure();
+      answer_->show_state(tr("out of date"), tr("The scenario has changed since"));
+      break;
+    case RunState::Waiting:
+      answer_->show_state(tr("estimate"), tr("Without contention; the simulation follows"));
+      status_->setText(tr("Estimated in %1 ms").arg(session_.estimate_seconds() * 1e3, 0, 'f', 1));
+      break;
+    case RunState::Simulating:
+      answer_->clear_failure();
+      answer_->show_state(session_.shown().stale ? tr("out of date, simulating") : tr("estimate, simulating"));
+      break;
+    case RunState::Done:
+      answer_->show_state(tr("simulated"));
+      status_->setText(session_.seconds() > 0 ? tr("Simulated in %1 s").arg(session_.seconds(), 0, 'f', 2)
+                                              : tr("Predicted when lockstep was built"));
+      break;
+    case RunState::Stopped:
+      answer_->show_state(session_.shown().estimated ? tr("stopped: estimate") : tr("stopped"));
+      status_->setText(tr("Stopped"));
+      break;
+    case RunState::Failed:
+      answer_->show_state(session_.shown().estimated ? tr("failed: estimate") : tr("failed"));
+      status_->setText(tr("The simulation failed"));
+      break;
+    case RunState::Wrong:
+      answer_->show_state(session_.shown().result ? tr("out of date") : QString());
+      status_->setText(tr("The scenario has an error"));
+      break;
+  }
+}
+
+void MainWindow::refresh_title() {
+  if (pages_->currentIndex() == 0) {
+    setWindowTitle(tr("lockstep"));
+    setWindowModified(false);
+    return;
+  }
+  setWindowTitle(tr("%1[*] – lockstep").arg(document_.name()));
+  setWindowModified(document_.modified());
+  const QString question = document_.read() ? QString::fromStdString(document_.read()->scenario.question) : QString();
+  answer_->show_question(question);
+}
+
+void MainWindow::show_work() {
+  pages_->setCurrentIndex(1);
+  statusBar()->clearMessage();
+  for (const char* name : {"save", "save_as", "gallery"}) action(QString::fromLatin1(name))->setEnabled(true);
+  tabs_->tabBar()->setFocus();
+  refresh_title();
+  refresh_state();
+}
+
+void MainWindow::show_gallery() {
+  pages_->setCurrentIndex(0);
+  gallery_->show_recent(recent());
+  for (const char* name : {"save", "save_as", "gallery", "run", "stop", "pin", "export", "copy", "measure"})
+    action(QString::fromLatin1(name))->setEnabled(false);
+  refresh_title();
+}
+
+void MainWindow::use_theme(int choice) {
+  set_theme(static_cast<ThemeChoice>(choice));
+  set_up_style();
+  update_icons();
+  for (const auto& view : views_) view->theme_changed();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  for (const QUrl& url : event->mimeData()->urls())
+    if (url.isLocalFile()) open_any(url.toLocalFile());
+  event->acceptProposedAction();
+}
+
+}  // namespace lockstep::gui

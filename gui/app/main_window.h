@@ -1,0 +1,99 @@
+// The window: start page, settings on the left, the answer on top, views below it.
+#pragma once
+
+#include <QMainWindow>
+#include <memory>
+#include <vector>
+
+#include "gui/charts/view.h"
+#include "gui/document/gallery.h"
+#include "gui/document/scenario_document.h"
+#include "gui/runs/session.h"
+
+class QAction;
+class QLabel;
+class QMenu;
+class QProgressBar;
+class QStackedWidget;
+class QTabWidget;
+
+namespace lockstep::gui {
+
+class AnswerBar;
+class GalleryPage;
+class ViewFrame;
+class WhatIfPanel;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  MainWindow();
+  ~MainWindow() override;
+
+  // A scenario, a measured result, or the name of an example.
+  void open_any(const QString& file);
+  void open_card(const GalleryCard& card);
+  bool save_to(const QString& path);
+  void show_gallery();
+  // A tab of its own beside the overview: timeline and topology come in here.
+  void add_view(std::unique_ptr<View> view);
+
+  ScenarioDocument& document() { return document_; }
+  Session& session() { return session_; }
+  AnswerBar& answer() { return *answer_; }
+  WhatIfPanel& panel() { return *panel_; }
+  GalleryPage& gallery() { return *gallery_; }
+  std::vector<View*> views() const;
+  const std::vector<ViewFrame*>& frames() const { return frames_; }
+  QAction* action(const QString& name) const;  // by its object name: "save", "undo", ...
+  void use_theme(int choice);
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  QAction* add_action(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip = {});
+  void make_actions();
+  void make_menus();
+  void make_toolbar();
+  QWidget* make_work_page();
+  void make_status();
+  void connect_session();
+
+  bool start_with(const QString& path);
+  void open_dialog();
+  void save();
+  void save_as();
+  void export_dialog();
+  void copy_command();
+  void show_terms();
+  void show_keys();
+  bool may_leave();  // asks about unsaved changes
+  void complain(const QString& what, const Errors& errors);
+  void remember(const QString& path);
+  QStringList recent() const;
+  void fill_recent_menu();
+  void show_work();
+  void refresh_views();
+  void refresh_state();
+  void refresh_title();
+  void update_icons();
+
+  ScenarioDocument document_;
+  Session session_;
+  std::vector<std::unique_ptr<View>> views_;
+  std::vector<ViewFrame*> frames_;
+  QStackedWidget* pages_ = nullptr;
+  GalleryPage* gallery_ = nullptr;
+  WhatIfPanel* panel_ = nullptr;
+  AnswerBar* answer_ = nullptr;
+  QTabWidget* tabs_ = nullptr;
+  QMenu* recent_menu_ = nullptr;
+  QLabel* status_ = nullptr;
+  QProgressBar* progress_ = nullptr;
+};
+
+}  // namespace lockstep::gui

@@ -1,0 +1,57 @@
+// Frames around views: a chart with its table, several charts that share a place, the scenario as text.
+#pragma once
+
+#include <QFrame>
+#include <QPlainTextEdit>
+#include <vector>
+
+#include "gui/charts/view.h"
+#include "gui/document/scenario_document.h"
+
+class QButtonGroup;
+class QLabel;
+class QStackedWidget;
+class QTableWidget;
+class QToolButton;
+
+namespace lockstep::gui {
+
+// A card that shows one of several views, or the numbers of that view as a table.
+class ViewFrame : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit ViewFrame(const std::vector<View*>& views, QWidget* parent = nullptr);
+  View* current() const { return views_[static_cast<std::size_t>(index_)]; }
+  void choose(int index);
+  void show_table(bool on);
+  void refresh();  // the views show another result
+
+ private:
+  std::vector<View*> views_;
+  int index_ = 0;
+  QButtonGroup* segments_ = nullptr;
+  QStackedWidget* stack_ = nullptr;
+  QTableWidget* table_ = nullptr;
+  QToolButton* table_button_ = nullptr;
+};
+
+// The scenario as the file it is; what is typed becomes one undo step when it is read without errors.
+class TextPage : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit TextPage(ScenarioDocument& document, QWidget* parent = nullptr);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void refresh();
+  void take();
+  ScenarioDocument& document_;
+  QPlainTextEdit* edit_ = nullptr;
+  QLabel* wrong_ = nullptr;
+};
+
+}  // namespace lockstep::gui

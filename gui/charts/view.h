@@ -1,0 +1,48 @@
+// What a part of the window shows of a result. The window hands every view the same Shown; a view draws it, tells its
+// numbers as a table and its message as a sentence, and paints itself into a picture. Timeline and topology are views
+// of their own.
+#pragma once
+
+#include <QRectF>
+#include <QString>
+#include <memory>
+#include <vector>
+
+#include "gui/charts/data_table.h"
+#include "simulator/result/result.h"
+
+class QPainter;
+class QWidget;
+
+namespace lockstep::gui {
+
+struct MeasuredResult {
+  QString name;  // of its file
+  std::shared_ptr<const Result> result;
+};
+
+struct Shown {
+  std::shared_ptr<const Result> result;  // the newest prediction; nullptr where there is none
+  bool estimated = false;                // without contention, no bands; the simulation follows
+  bool stale = false;                    // the scenario is another one by now
+  std::vector<MeasuredResult> measured;
+  std::shared_ptr<const Result> baseline;  // pinned; nullptr where nothing is
+};
+
+class View {
+ public:
+  virtual ~View() = default;
+  virtual QString id() const = 0;     // of its files: "efficiency"
+  virtual QString title() const = 0;  // for people: "Efficiency"
+  virtual QWidget* widget() = 0;      // owned by the view until it has a parent
+  virtual void show_result(const Shown& shown) = 0;
+  virtual DataTable table() const = 0;
+  virtual QString description() const = 0;                          // the message as a sentence, for screen readers
+  virtual void paint(QPainter& painter, const QRectF& target) = 0;  // for export, whatever size the widget has
+  virtual void theme_changed() = 0;
+};
+
+// The runs of a result that ran, in its order.
+std::vector<const Run*> runs_of(const Result& result);
+
+}  // namespace lockstep::gui

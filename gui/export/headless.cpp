@@ -1,0 +1,76 @@
+#include "gui/export/headless.h"
+
+#include <QEventLoop>
+#include <QFileInfo>
+#include <cstdio>
+
+#include "gui/charts/breakdown_view.h"
+#include "gui/charts/scaling_view.h"
+#include "gui/document/gallery.h"
+#include "gui/export/export_view.h"
+#include "gui/export/report.h"
+#include "gui/runs/session.h"
+
+namespace lockstep::gui {
+namespace {
+
+void complain(const Errors& errors) {
+  for (const Error& error : errors) std::fprintf(stderr, "lockstep-gui: %s\n", to_text(error).c_str());
+}
+
+// Opens a path, or an example by name.
+Errors open(ScenarioDocument& document, const QString& file) {
+  if (!QFileInfo::exists(file))
+    for (const GalleryCard& card : gallery_cards())
+      if (card.name == file) return document.open_example(card.path, card.name);
+  return document.open(file);
+}
+
+}  // namespace
+
+int run_export(const GuiArguments& arguments) {
+  ScenarioDocument document;
+  const QString file = QString::fromStdString(arguments.files.front());
+  Errors errors = open(document, file);
+  if (errors.empty()) errors = document.errors();
+  Session session(document);
+  for (std::size_t i = 1; i < arguments.files.size() && errors.empty(); ++i)
+    errors = session.add_measured(QString::fromStdString(arguments.files[i]));
+  if (!errors.empty()) {
+    complain(errors);
+    return 1;
+  }
+  QString trouble;
+  QEventLoop loop;
+  QObject::connect(&session, &Session::failed, &loop, [&](const QString& why, const QString& last) {
+    trouble = last.isEmpty() ? why : last;
+    loop.quit();
+  });
+  QObject::connect(&session, &Session::shown_changed, &loop, [&] {
+    if (session.state() == RunState::Done) loop.quit();
+  });
+  session.run_now();
+  if (session.state() == RunState::Simulating) loop.exec();
+  if (!trouble.isEmpty() || !session.shown().result) {
+    std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());
+    return 2;
+  }
+  ScalingView efficiency(Metric::Efficiency), throughput(Metric::Throughput), step_time(Metric::StepTime);
+  BreakdownView breakdown;
+  const std::vector<View*> views = {&efficiency, &throughput, &step_time, &breakdown};
+  for (View* view : views) view->show_result(session.shown());
+  const QString prefix = QFileInfo(document.name()).completeBaseName();
+  const QString folder = QString::fromStdString(arguments.export_folder);
+  QStringList files = export_views(views, all_formats(), folder, prefix, &trouble);
+  if (trouble.isEmpty())
+    files +=
+        export_report({QString::fromStdString(document.read()->scenario.question), document.name(), document.command(),
+                       QString::fromStdString(document.text()), session.shown().result.get(), views},
+                      folder, prefix, &trouble);
+  for (const QString& path : files) std::printf("%s\n", path.toLocal8Bit().constData());
+  if (trouble.isEmpty()) return 0;
+  std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());
+  return 2;
+}
+
+}  // namespace lockstep::gui

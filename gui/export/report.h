@@ -1,0 +1,25 @@
+// One page about the open scenario: question, answer, charts, what would help, settings and the command that predicts
+// the same. As HTML with the charts as SVG inside, or as PDF.
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "gui/charts/view.h"
+
+namespace lockstep::gui {
+
+struct ReportSource {
+  QString question, name, command;
+  QString settings;  // the scenario as text
+  const Result* result = nullptr;
+  std::vector<View*> views;  // those with a picture
+};
+
+QByteArray html_report(const ReportSource& source);
+QByteArray pdf_report(const ReportSource& source);
+
+// FOLDER/<prefix>-report.html and .pdf; the files written, or the reason.
+QStringList export_report(const ReportSource& source, const QString& folder, const QString& prefix, QString* why);
+
+}  // namespace lockstep::gui

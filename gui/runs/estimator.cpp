@@ -1,0 +1,91 @@
+#include "gui/runs/estimator.h"
+
+#include <QElapsedTimer>
+#include <QMetaObject>
+#include <algorithm>
+
+#include "simulator/answers/predict.h"
+#include "simulator/base/quantity.h"
+#include "topologies/rates.h"
+
+namespace lockstep::gui {
+namespace {
+
+std::map<std::string, std::string> effective_values(const Inputs& inputs) {
+  std::map<std::string, std::string> values;
+  const auto rate = [&](const char* key, double bytes_per_s) {
+    if (bytes_per_s > 0)
+      values[std::string("topology.override.") + key] = quantity_text(bytes_per_s, Unit::BytesPerSecond);
+  };
+  const Topology& topology = inputs.topology;
+  rate("nvlink.rate", nvlink_rate(topology));
+  rate("pcie.rate", pcie_slot_rate(topology));
+  rate("host.rate", host_rate(topology));
+  if (topology.nodes_for(*std::max_element(inputs.scenario().gpus.begin(), inputs.scenario().gpus.end())) > 1)
+    rate("nic.rate", nics_of(topology).rate);
+  values["ddp.bucket_cap"] = "25MiB";
+  values["topology.gpus_per_node"] = std::to_string(topology.gpus_on(0));
+  return values;
+}
+
+}  // namespace
+
+Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded) {
+  QElapsedTimer clock;
+  clock.start();
+  Estimate estimate;
+  const auto ended = [&]() -> Estimate {
+    estimate.seconds = static_cast<double>(clock.nsecsElapsed()) * 1e-9;
+    return std::move(estimate);
+  };
+  auto document = parse_document(source.text, source.file);
+  if (!document) {
+    estimate.errors = std::move(document.error());
+    return ended();
+  }
+  auto inputs = load_inputs(*document, loaded);
+  if (!inputs) {
+    estimate.errors = std::move(inputs.error());
+    return ended();
+  }
+  estimate.effective = effective_values(*inputs);
+  PredictOptions options;
+  options.method = Method::Estimate;
+  options.levers = options.uncertainty = false;
+  auto result = predict(*inputs, options);
+  if (result)
+    estimate.result = std::make_shared<Result>(*std::move(result));
+  else
+    estimate.errors = std::move(result.error());
+  return ended();
+}
+
+Estimator::Estimator(QObject* parent) : QObject(parent) {
+  thread_.setObjectName(QStringLiteral("estimate"));
+  worker_.moveToThread(&thread_);
+  thread_.start();
+}
+
+Estimator::~Estimator() {
+  newest_ = 0;
+  thread_.quit();
+  thread_.wait();
+}
+
+quint64 Estimator::request(const ScenarioText& source) {
+  const quint64 id = ++newest_;
+  QMetaObject::invokeMethod(
+      &worker_,
+      [this, source, id] {
+        if (newest_ != id) return;
+        if (forget_.exchange(false) || !loaded_) loaded_ = std::make_unique<LoadedInputs>();
+        auto estimate = std::make_shared<Estimate>(estimate_now(source, *loaded_));
+        estimate->id = id;
+        QMetaObject::invokeMethod(
+            this, [this, estimate] { emit done(estimate); }, Qt::QueuedConnection);
+      },
+      Qt::QueuedConnection);
+  return id;
+}
+
+}  // namespace lockstep::gui

@@ -1,0 +1,208 @@
+#include "gui/runs/session.h"
+
+#include <QFileInfo>
+
+#include "simulator/base/document.h"
+#include "simulator/base/format.h"
+#include "simulator/result/json.h"
+
+namespace lockstep::gui {
+namespace {
+
+constexpr int kSettleMs = 250;  // from the last change to the simulation
+constexpr int kLateMs = 60;     // an estimate that takes longer shows the old result greyed meanwhile
+
+QByteArray bytes_of(const std::string& text) {
+  return QByteArray::fromStdString(text);
+}
+
+}  // namespace
+
+Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent), document_(document) {
+  settle_.setSingleShot(true);
+  settle_.setInterval(kSettleMs);
+  late_.setSingleShot(true);
+  late_.setInterval(kLateMs);
+  connect(&document_, &ScenarioDocument::changed, this, &Session::scenario_changed);
+  connect(&estimator_, &Estimator::done, this, &Session::estimated);
+  connect(&settle_, &QTimer::timeout, this, &Session::simulate);
+  connect(&late_, &QTimer::timeout, this, [this] {
+    if (!shown_.result || shown_.stale) return;
+    shown_.stale = true;
+    emit shown_changed();
+  });
+  connect(&child_, &ChildRun::progress, this, [this](const ProgressLine& line) {
+    emit progressed(line.done, line.total, QString::fromStdString(line.text));
+  });
+  connect(&child_, &ChildRun::finished, this, [this](std::shared_ptr<const Result> result, double seconds) {
+    shown_.result = std::move(result);
+    shown_.estimated = false;
+    shown_.stale = document_.text() != simulated_text_;
+    shown_text_ = simulated_text_;
+    seconds_ = seconds;
+    set_state(RunState::Done);
+    emit shown_changed();
+  });
+  connect(&child_, &ChildRun::failed, this, [this](const QString& why, const QString& last_words) {
+    set_state(RunState::Failed);
+    emit failed(why, last_words);
+  });
+  connect(&child_, &ChildRun::stopped, this, [this] { set_state(RunState::Stopped); });
+  connect(&measurement_, &ChildRun::progress, this, [this](const ProgressLine& line) {
+    emit measure_progressed(
+        tr("measuring %1 of %2: %3").arg(line.done).arg(line.total).arg(QString::fromStdString(line.text)));
+  });
+  connect(&measurement_, &ChildRun::step, this, [this](const StepLine& line) {
+    ++measured_steps_;
+    emit measure_progressed(tr("measuring %1 on %2: step %3 took %4")
+                                .arg(QString::fromStdString(line.strategy))
+                                .arg(line.gpus)
+                                .arg(line.step)
+                                .arg(QString::fromStdString(format_time(line.step_time_s))));
+  });
+  connect(&measurement_, &ChildRun::finished, this, [this](std::shared_ptr<const Result> result, double) {
+    add_measured(tr("measured here"), std::move(result));
+    emit measure_ended({});
+  });
+  connect(&measurement_, &ChildRun::failed, this, [this](const QString& why, const QString& last) {
+    emit measure_ended(last.isEmpty() ? why : why + '\n' + last);
+  });
+  connect(&measurement_, &ChildRun::stopped, this, [this] { emit measure_ended(tr("The measurement was stopped.")); });
+}
+
+void Session::set_state(RunState state) {
+  state_ = state;
+  emit state_changed();
+}
+
+void Session::adopt(std::shared_ptr<const Result> result) {
+  settle_.stop();
+  late_.stop();
+  child_.stop();
+  shown_.result = std::move(result);
+  shown_.estimated = shown_.stale = false;
+  shown_text_ = document_.text();
+  seconds_ = 0;
+  wanted_ = estimator_.request(document_.source());  // for what holds where keys are not set
+  set_state(RunState::Done);
+  emit shown_changed();
+}
+
+void Session::start_over() {
+  settle_.stop();
+  child_.stop();
+  estimator_.forget_files();
+  shown_.result.reset();
+  shown_.baseline.reset();
+  shown_.measured.clear();
+  shown_.stale = shown_.estimated = false;
+  shown_text_.clear();
+  set_state(RunState::Idle);
+  emit shown_changed();
+}
+
+void Session::scenario_changed() {
+  if (child_.running()) child_.stop();
+  settle_.stop();
+  if (!document_.errors().empty()) {
+    shown_.stale = shown_.result != nullptr;
+    set_state(RunState::Wrong);
+    emit shown_changed();
+    emit wrong(document_.errors());
+    return;
+  }
+  wanted_ = estimator_.request(document_.source());
+  if (shown_.result && !shown_.stale) late_.start();
+  set_state(RunState::Estimating);
+}
+
+void Session::estimated(const std::shared_ptr<const Estimate>& estimate) {
+  if (estimate->id != wanted_) return;
+  late_.stop();
+  if (effective_ != estimate->effective) {
+    effective_ = estimate->effective;
+    emit effective_changed();
+  }
+  estimate_s_ = estimate->seconds;
+  if (!estimate->result) {
+    shown_.stale = shown_.result != nullptr;
+    set_state(RunState::Wrong);
+    emit shown_changed();
+    emit wrong(estimate->errors);
+    return;
+  }
+  emit wrong({});
+  if (!shown_.estimated && shown_.result && shown_text_ == document_.text() && state_ == RunState::Done)
+    return;  // a result that was known already stays
+  shown_.result = estimate->result;
+  shown_.estimated = true;
+  shown_.stale = false;
+  shown_text_ = document_.text();
+  set_state(RunState::Waiting);
+  emit shown_changed();
+  settle_.start();
+}
+
+void Session::run_now() {
+  if (!document_.errors().empty()) return;
+  settle_.stop();
+  simulate();
+}
+
+void Session::simulate() {
+  const QString program = lockstep_program();
+  if (program.isEmpty()) {
+    set_state(RunState::Failed);
+    emit failed(tr("The program `lockstep` is neither beside the window nor in PATH; only estimates are shown."), {});
+    return;
+  }
+  simulated_text_ = document_.text();
+  set_state(RunState::Simulating);
+  child_.start({program,
+                {QStringLiteral("predict"), QStringLiteral("-"), QStringLiteral("--jsonl")},
+                bytes_of(simulated_text_),
+                document_.folder()});
+}
+
+void Session::stop() {
+  settle_.stop();
+  if (child_.running())
+    child_.stop();
+  else
+    set_state(RunState::Stopped);
+}
+
+void Session::pin(bool on) {
+  shown_.baseline = on ? shown_.result : nullptr;
+  emit shown_changed();
+}
+
+Errors Session::add_measured(const QString& path) {
+  const auto text = read_text_file(path.toStdString(), std::size_t{64} << 20);
+  if (!text) return text.error();
+  auto result = result_from_json(*text, path.toStdString());
+  if (!result) return result.error();
+  add_measured(QFileInfo(path).fileName(), std::make_shared<Result>(*std::move(result)));
+  return {};
+}
+
+void Session::add_measured(const QString& name, std::shared_ptr<const Result> result) {
+  shown_.measured.push_back({name, std::move(result)});
+  emit shown_changed();
+}
+
+void Session::remove_measured() {
+  shown_.measured.clear();
+  emit shown_changed();
+}
+
+void Session::measure_here() {
+  measured_steps_ = 0;
+  measurement_.start(
+      {lockstep_program(),
+       {QStringLiteral("measure"), QStringLiteral("-"), QStringLiteral("--here"), QStringLiteral("--jsonl")},
+       bytes_of(document_.text()),
+       document_.folder()});
+}
+
+}  // namespace lockstep::gui

@@ -1,0 +1,75 @@
+// From the open scenario to what is shown: an estimate at once, then a simulation by a child process; measured results
+// and a pinned baseline beside them. No widgets.
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+
+#include "gui/charts/view.h"
+#include "gui/document/scenario_document.h"
+#include "gui/runs/child_run.h"
+#include "gui/runs/estimator.h"
+
+namespace lockstep::gui {
+
+enum class RunState { Idle, Estimating, Waiting, Simulating, Done, Stopped, Failed, Wrong };
+
+class Session : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Session(ScenarioDocument& document, QObject* parent = nullptr);
+
+  const Shown& shown() const { return shown_; }
+  RunState state() const { return state_; }
+  double seconds() const { return seconds_; }  // of the last simulation
+  double estimate_seconds() const { return estimate_s_; }
+  const std::map<std::string, std::string>& effective() const { return effective_; }
+
+  // A result that is known already (the gallery's), of the text that is open now: nothing has to run.
+  void adopt(std::shared_ptr<const Result> result);
+  void start_over();  // another file: nothing is shown any more; files are read again
+  void run_now();     // without waiting for the last change to settle
+  void stop();
+  void pin(bool on);
+
+  // A result file of `lockstep measure` (or of `predict`: it becomes a line as well).
+  Errors add_measured(const QString& path);
+  void add_measured(const QString& name, std::shared_ptr<const Result> result);
+  void remove_measured();
+
+  // Times the scenario's variant for this machine; its steps arrive one by one.
+  void measure_here();
+  bool measuring() const { return measurement_.running(); }
+  void stop_measuring() { measurement_.stop(); }
+
+ signals:
+  void shown_changed();
+  void state_changed();
+  void effective_changed();
+  void progressed(int done, int total, const QString& text);
+  void wrong(const lockstep::Errors& errors);  // the scenario; empty: it is right
+  void failed(const QString& why, const QString& last_words);
+  void measure_progressed(const QString& text);
+  void measure_ended(const QString& trouble);  // empty: the result is in shown()
+
+ private:
+  void scenario_changed();
+  void estimated(const std::shared_ptr<const Estimate>& estimate);
+  void simulate();
+  void set_state(RunState state);
+
+  ScenarioDocument& document_;
+  Estimator estimator_;
+  ChildRun child_, measurement_;
+  QTimer settle_, late_;
+  Shown shown_;
+  RunState state_ = RunState::Idle;
+  std::string simulated_text_, shown_text_;  // what the child, and what the shown result speaks of
+  quint64 wanted_ = 0;
+  double seconds_ = 0, estimate_s_ = 0;
+  int measured_steps_ = 0;
+  std::map<std::string, std::string> effective_;
+};
+
+}  // namespace lockstep::gui

@@ -1,0 +1,181 @@
+// Every state of the window as a picture (LOCKSTEP_SCREENS=FOLDER keeps them), checked for words that are cut or do not
+// fit. Scale: QT_SCALE_FACTOR of the environment, so that the cases run once for each (CMakeLists.txt).
+#include <gtest/gtest.h>
+
+#include <QAbstractButton>
+#include <QApplication>
+#include <QDir>
+#include <QGraphicsTextItem>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPixmap>
+#include <QTableWidget>
+
+#include "gui/app/answer_bar.h"
+#include "gui/app/gallery_page.h"
+#include "gui/app/main_window.h"
+#include "gui/app/pages.h"
+#include "gui/app/theme.h"
+#include "gui/app/what_if_panel.h"
+#include "gui/charts/chart_panel.h"
+#include "tests/gui/support.h"
+
+namespace lockstep::gui {
+namespace {
+
+using testing::wait_until;
+
+const char* theme_word() {
+  return theme().dark ? "dark" : "light";
+}
+
+// Labels and buttons that need more room than they have, and texts of charts that Qt Charts has cut.
+QStringList cut_texts(const QWidget& window) {
+  QStringList cut;
+  for (const QLabel* label : window.findChildren<QLabel*>()) {
+    if (!label->isVisible() || label->text().isEmpty()) continue;
+    const int needed = label->wordWrap() ? 0 : label->sizeHint().width();
+    if (needed > label->width() + 1 || label->text().contains(QChar(0x2026))) cut << label->text();
+    if (label->wordWrap() && label->heightForWidth(label->width()) > label->height() + 1)
+      cut << "height: " + label->text();
+  }
+  for (const QLineEdit* line : window.findChildren<QLineEdit*>())
+    if (line->isVisible() && line->height() < line->minimumSizeHint().height()) cut << "box: " + line->accessibleName();
+  for (const QAbstractButton* button : window.findChildren<QAbstractButton*>())
+    if (button->isVisible() && !button->text().isEmpty() && qobject_cast<const CardButton*>(button) == nullptr &&
+        button->minimumSizeHint().width() > button->width() + 1)
+      cut << button->text();
+  for (const ChartPanel* panel : window.findChildren<ChartPanel*>()) {
+    if (!panel->isVisible()) continue;
+    for (QGraphicsItem* item : panel->scene()->items())
+      if (const auto* text = qgraphicsitem_cast<QGraphicsTextItem*>(item))
+        if (text->isVisible() && text->toPlainText().contains(QLatin1String("..."))) cut << text->toPlainText();
+  }
+  return cut;
+}
+
+void look(MainWindow& window, const QString& name) {
+  wait_until([] { return false; }, 30);  // layouts inside layouts settle one after the other
+  const QPixmap picture = window.grab();
+  EXPECT_FALSE(picture.isNull());
+  const QStringList cut = cut_texts(window);
+  EXPECT_TRUE(cut.isEmpty()) << name.toStdString() << ": " << cut.join(" | ").toStdString();
+  const QString folder = qEnvironmentVariable("LOCKSTEP_SCREENS");
+  if (folder.isEmpty()) return;
+  QDir().mkpath(folder);
+  const QString file =
+      QStringLiteral("%1/%2-%3-%4x.png").arg(folder, name, theme_word(), QString::number(picture.devicePixelRatio()));
+  EXPECT_TRUE(picture.save(file));
+}
+
+bool simulated(MainWindow& window) {
+  return wait_until([&] { return window.session().state() == RunState::Done; });
+}
+
+class Screens : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    set_theme(GetParam() ? ThemeChoice::Dark : ThemeChoice::Light);
+    set_up_style();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Themes, Screens, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "dark" : "light"; });
+
+TEST_P(Screens, TheStartPageShowsEveryQuestion) {
+  MainWindow window;
+  window.show();
+  wait_until([] { return false; }, 400);  // the answers of the cards come in one by one
+  look(window, "gallery");
+  EXPECT_GE(window.gallery().cards().size(), 8U);
+}
+
+TEST_P(Screens, EveryScenarioOfTheGallery) {
+  MainWindow window;
+  window.show();
+  for (const GalleryCard& card : window.gallery().cards()) {
+    window.open_card(card);
+    ASSERT_TRUE(simulated(window)) << card.name.toStdString();
+    look(window, card.name);
+  }
+}
+
+TEST_P(Screens, EveryFormOfTheCharts) {
+  MainWindow window;
+  window.show();
+  window.open_any("dp-vs-ddp-resnet50-8xa100");
+  ASSERT_TRUE(simulated(window));
+  window.frames()[0]->choose(1);
+  look(window, "throughput");
+  window.frames()[0]->choose(2);
+  look(window, "step-time");
+  for (ViewFrame* frame : window.frames()) frame->show_table(true);
+  look(window, "tables");
+}
+
+TEST_P(Screens, PinnedBesideMeasured) {
+  MainWindow window;
+  window.show();
+  window.open_any("cpu-two-ranks");
+  ASSERT_TRUE(simulated(window));
+  auto measured = std::make_shared<Result>(*window.session().shown().result);
+  measured->kind = "measured";
+  for (lockstep::Run& run : measured->runs) {
+    run.step_time_s *= 1.12;
+    run.throughput /= 1.12;
+    run.efficiency *= 0.97;
+    run.samples = {{0, {run.step_time_s * 0.96, run.step_time_s, run.step_time_s * 1.09}}};
+  }
+  window.session().add_measured("measured.json", measured);
+  window.session().pin(true);
+  ASSERT_TRUE(window.document().set("batch.per_gpu", "16").empty());
+  ASSERT_TRUE(simulated(window));
+  look(window, "pinned-measured");
+}
+
+TEST_P(Screens, AnEstimateBeforeItsSimulation) {
+  MainWindow window;
+  window.show();
+  window.open_any("second-node-10gbe");
+  ASSERT_TRUE(simulated(window));
+  ASSERT_TRUE(window.document().set("gpus", "[4, 8, 16, 32, 64]").empty());
+  ASSERT_TRUE(wait_until([&] { return window.session().shown().estimated; }));
+  look(window, "estimate");
+}
+
+TEST_P(Screens, AWrongValueAndAScenarioThatCannotRun) {
+  MainWindow window;
+  window.show();
+  window.open_any("pcie-box");
+  ASSERT_TRUE(simulated(window));
+  auto* control = window.panel().control("batch.per_gpu");
+  auto* line = control->findChild<QLineEdit*>();
+  line->setText("0");
+  emit line->editingFinished();
+  EXPECT_TRUE(control->wrong());
+  ASSERT_TRUE(window.document().set("gpus", "[8, 16]").empty());
+  ASSERT_TRUE(wait_until([&] { return window.session().state() == RunState::Wrong; }));
+  look(window, "wrong");
+}
+
+TEST_P(Screens, AFailedSimulation) {
+  MainWindow window;
+  window.show();
+  setenv("LOCKSTEP_PROGRAM",
+         testing::script("echo 'lockstep: broken invariant at engine.cpp:31' >&2; kill -ABRT $$").toLocal8Bit(), 1);
+  window.open_any(QString::fromStdString(testing::source_path("scenarios/gallery/strong-scaling.yaml")));
+  ASSERT_TRUE(wait_until([&] { return window.session().state() == RunState::Failed; }));
+  look(window, "failed");
+}
+
+TEST_P(Screens, AllSettingsOpen) {
+  MainWindow window;
+  window.show();
+  window.open_any("data-loader-limit");
+  ASSERT_TRUE(simulated(window));
+  for (const FieldGroup& group : field_groups()) window.panel().control(group.fields.front()->key);
+  look(window, "settings");
+}
+
+}  // namespace
+}  // namespace lockstep::gui
