@@ -19,7 +19,7 @@
 #include "hwrunner/cuda/torch_cuda_dp.h"
 #include "hwrunner/gpu/event_clock.h"
 #include "hwrunner/gpu/gpu_watch.h"
-#include "hwrunner/trainers/torch_laps.h"
+#include "hwrunner/trainers/torch_device.h"
 #include "hwrunner/trainers/torch_group.h"
 
 namespace lockstep {

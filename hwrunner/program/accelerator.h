@@ -1,5 +1,5 @@
 // What the programs differ in: lockstep-hwrunner has CPUs alone (no_accelerator.cpp), lockstep-hwrunner-cuda GPUs too
-// (hwrunner/cuda/accelerator.cpp). Plain C++.
+// (cuda_accelerator.cpp). Plain C++.
 #pragma once
 
 #include <memory>

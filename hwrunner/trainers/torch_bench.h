@@ -7,7 +7,7 @@
 #include <string>
 
 #include "hwrunner/trainers/bench.h"
-#include "hwrunner/trainers/torch_laps.h"
+#include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/torch_device.h"
 
 namespace lockstep {

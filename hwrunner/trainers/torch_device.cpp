@@ -1,6 +1,5 @@
 #include "hwrunner/trainers/torch_device.h"
 
-#include "hwrunner/trainers/torch_laps.h"
 #include "hwrunner/trainers/torch_dp.h"
 #include "hwrunner/trainers/torch_group.h"
 
@@ -26,6 +25,27 @@ class CpuDevice : public TorchDevice {
 };
 
 }  // namespace
+
+Laps::Laps(TorchDevice& device) : device_(device), start_(device.mark()) {}
+
+void Laps::add_to(double& sum) {
+  add_to(sum, device_.mark());
+}
+
+void Laps::add_to(double& sum, DeviceMark now) {
+  laps_.push_back({&sum, std::move(now)});
+}
+
+std::pair<double, double> Laps::finish() {
+  const double start_s = device_.seconds(start_);
+  double last_s = start_s;
+  for (const Lap& lap : laps_) {
+    const double now_s = device_.seconds(lap.end);
+    *lap.sum += now_s - std::exchange(last_s, now_s);
+  }
+  laps_.clear();
+  return {start_s, last_s};
+}
 
 std::shared_ptr<TorchDevice> make_cpu_device() {
   return std::make_shared<CpuDevice>();

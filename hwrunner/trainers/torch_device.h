@@ -11,18 +11,13 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <vector>
 
+#include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/trainer.h"
 
 namespace lockstep {
 
 class OpModule;
 class TorchDp;
-
-// A point in the work given to a device: the time of the call on CPUs, an event in the current stream on GPUs.
-struct DeviceMark {
-  double host_s = 0;
-  std::shared_ptr<void> event;
-};
 
 class TorchDevice {
  public:

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hwrunner/modules/torch_module.h"
-#include "hwrunner/trainers/torch_laps.h"
+#include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/torch_amp.h"
 #include "hwrunner/trainers/trainer.h"
 

@@ -9,7 +9,7 @@
 #include "hwrunner/modules/torch_error.h"
 #include "hwrunner/modules/torch_module.h"
 #include "hwrunner/paced/torch_paced.h"
-#include "hwrunner/trainers/torch_laps.h"
+#include "hwrunner/trainers/laps.h"
 #include "hwrunner/trainers/torch_amp.h"
 #include "hwrunner/trainers/torch_ddp.h"
 #include "hwrunner/trainers/torch_device.h"

@@ -29,7 +29,7 @@ Run full_run() {
   run.communication_s = 0.0233333343;
   run.buckets = {{0, 8196000, 0.019, 0.019, 0.02, 0.021, 0.001, 0.001, "ring", "simple", 24},
                  {1, 3, 0.1, 0.1, 0.3, 0.31, 0.2, 0.01, "", "", 0}};
-  run.ranks = {{"0-7", "node0", 1.0 / 3, 0.97, 0.93, 0.4, 123456789012345, std::nullopt}};
+  run.ranks = {{"0-7", "node0", 1.0 / 3, 0.97, 0.93, 0.4, 123456789012345, std::nullopt, 0.0625}};
   run.links = {{"node0.nic3", "nic", 9007199254740993, 0.003, 0.05, 25e9}};
   run.fits_memory = false;
   run.cpu_utilization = 0.07;

@@ -1,6 +1,4 @@
 // The GPU half of lockstep-hwrunner-cuda: what it says of itself, which GPU is whose, and two commands of its own.
-#include "hwrunner/program/accelerator.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -12,6 +10,7 @@
 #include "hwrunner/cuda/cuda_facts.h"
 #include "hwrunner/gpu/nvml.h"
 #include "hwrunner/gpu/slowdown.h"
+#include "hwrunner/program/accelerator.h"
 #include "hwrunner/program/torch_rank.h"
 #include "hwrunner/rank/rank.h"
 #include "scenarios/reader.h"
