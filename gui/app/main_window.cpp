@@ -22,6 +22,8 @@
 #include "gui/app/what_if_panel.h"
 #include "gui/charts/breakdown_view.h"
 #include "gui/charts/scaling_view.h"
+#include "gui/timeline/timeline_view.h"
+#include "gui/topology/topology_view.h"
 
 namespace lockstep::gui {
 
@@ -90,6 +92,8 @@ QWidget* MainWindow::make_work_page() {
   scroll->setWidget(overview);
   tabs_->addTab(scroll, tr("Overview"));
   tabs_->addTab(new TextPage(document_), tr("Scenario file"));
+  add_view(std::make_unique<TimelineView>());
+  add_view(std::make_unique<TopologyView>());
   return split;
 }
 

@@ -277,6 +277,10 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::export_dialog() {
   const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder for pictures and numbers"));
   if (folder.isEmpty()) return;
+  if (!session_.has_details()) {
+    session_.add_details_now();
+    refresh_views();
+  }
   QString why;
   const QString prefix = QFileInfo(document_.name()).completeBaseName();
   QStringList files = export_views(views(), all_formats(), folder, prefix, &why);
@@ -311,7 +315,11 @@ void MainWindow::show_keys() {
             .arg(one->shortcut().toString(QKeySequence::NativeText).toHtmlEscaped(), text.remove('&').toHtmlEscaped());
   }
   rows +=
-      tr("<tr><td><code>Left, Right</code></td><td>from point to point of a chart</td></tr>"
+      tr("<tr><td><code>Left, Right</code></td><td>from point to point of a chart, span to span of a timeline, link to "
+         "link of a machine</td></tr>"
+         "<tr><td><code>+, -, 0</code></td><td>zoom a timeline, and fit it</td></tr>"
+         "<tr><td><code>Shift+Left, Shift+Right</code></td><td>move along a timeline</td></tr>"
+         "<tr><td><code>. ,</code></td><td>to the next or previous bucket of a timeline</td></tr>"
          "<tr><td><code>Up, Down</code></td><td>step the number in a box</td></tr>"
          "<tr><td><code>Esc</code></td><td>takes back what is wrong in a box</td></tr>");
   show_text(this, tr("Keys"), QStringLiteral("<table>%1</table>").arg(rows));

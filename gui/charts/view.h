@@ -10,6 +10,7 @@
 
 #include "gui/charts/data_table.h"
 #include "simulator/result/result.h"
+#include "topologies/topology.h"
 
 class QPainter;
 class QWidget;
@@ -23,6 +24,7 @@ struct MeasuredResult {
 
 struct Shown {
   std::shared_ptr<const Result> result;  // the newest prediction; nullptr where there is none
+  std::shared_ptr<const Topology> topology;  // the machine of the scenario; nullptr where there is none
   bool estimated = false;                // without contention, no bands; the simulation follows
   bool stale = false;                    // the scenario is another one by now
   std::vector<MeasuredResult> measured;

@@ -30,7 +30,7 @@ std::map<std::string, std::string> effective_values(const Inputs& inputs) {
 
 }  // namespace
 
-Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded) {
+Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded, bool timeline) {
   QElapsedTimer clock;
   clock.start();
   Estimate estimate;
@@ -43,15 +43,20 @@ Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded) {
     estimate.errors = std::move(document.error());
     return ended();
   }
+  for (const std::string& set : source.sets)
+    if (auto done = apply_set(*document, set); !done) estimate.errors = std::move(done.error());
+  if (!estimate.errors.empty()) return ended();
   auto inputs = load_inputs(*document, loaded);
   if (!inputs) {
     estimate.errors = std::move(inputs.error());
     return ended();
   }
   estimate.effective = effective_values(*inputs);
+  estimate.topology = std::make_shared<Topology>(inputs->topology);
   PredictOptions options;
   options.method = Method::Estimate;
   options.levers = options.uncertainty = false;
+  options.timeline = timeline;
   auto result = predict(*inputs, options);
   if (result)
     estimate.result = std::make_shared<Result>(*std::move(result));
@@ -83,9 +88,24 @@ quint64 Estimator::request(const ScenarioText& source) {
         estimate->id = id;
         QMetaObject::invokeMethod(
             this, [this, estimate] { emit done(estimate); }, Qt::QueuedConnection);
+        if (estimate->result) add_detail(source, id);
       },
       Qt::QueuedConnection);
   return id;
+}
+
+// Queued again, so that requests that came meanwhile go first.
+void Estimator::add_detail(const ScenarioText& source, quint64 id) {
+  QMetaObject::invokeMethod(
+      &worker_,
+      [this, source, id] {
+        if (newest_ != id) return;
+        auto estimate = std::make_shared<Estimate>(estimate_now(source, *loaded_, true));
+        estimate->id = id;
+        QMetaObject::invokeMethod(
+            this, [this, estimate] { emit detailed(estimate); }, Qt::QueuedConnection);
+      },
+      Qt::QueuedConnection);
 }
 
 }  // namespace lockstep::gui

@@ -16,14 +16,16 @@ namespace lockstep::gui {
 struct Estimate {
   quint64 id = 0;
   std::shared_ptr<const Result> result;  // nullptr where the scenario is wrong
+  std::shared_ptr<const Topology> topology;
   Errors errors;
   // What stands for keys that are not set, as YAML: topology.override.nic.rate -> 25GB/s, from the loaded machine.
   std::map<std::string, std::string> effective;
   double seconds = 0;  // reading included
 };
 
-// Without bands and levers: the simulation brings them. `loaded` keeps models and machines between calls.
-Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded);
+// Without bands and levers: the simulation brings them. `loaded` keeps models and machines between calls. With
+// `timeline` the result has timelines, which takes longer.
+Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded, bool timeline = false);
 
 class Estimator : public QObject {
   Q_OBJECT
@@ -38,8 +40,12 @@ class Estimator : public QObject {
 
  signals:
   void done(std::shared_ptr<const lockstep::gui::Estimate> estimate);
+  // The same again with timelines, after `done`, unless a newer request came.
+  void detailed(std::shared_ptr<const lockstep::gui::Estimate> estimate);
 
  private:
+  void add_detail(const ScenarioText& source, quint64 id);  // in the thread
+
   QThread thread_;
   QObject worker_;  // lives in the thread
   std::atomic<quint64> newest_{0};

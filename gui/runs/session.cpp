@@ -25,6 +25,7 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
   late_.setInterval(kLateMs);
   connect(&document_, &ScenarioDocument::changed, this, &Session::scenario_changed);
   connect(&estimator_, &Estimator::done, this, &Session::estimated);
+  connect(&estimator_, &Estimator::detailed, this, &Session::detailed);
   connect(&settle_, &QTimer::timeout, this, &Session::simulate);
   connect(&late_, &QTimer::timeout, this, [this] {
     if (!shown_.result || shown_.stale) return;
@@ -39,6 +40,7 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
     shown_.estimated = false;
     shown_.stale = document_.text() != simulated_text_;
     shown_text_ = simulated_text_;
+    attach_timelines();
     seconds_ = seconds;
     set_state(RunState::Done);
     emit shown_changed();
@@ -93,7 +95,9 @@ void Session::start_over() {
   child_.stop();
   estimator_.forget_files();
   shown_.result.reset();
+  shown_.topology.reset();
   shown_.baseline.reset();
+  timelines_.reset();
   shown_.measured.clear();
   shown_.stale = shown_.estimated = false;
   shown_text_.clear();
@@ -119,6 +123,7 @@ void Session::scenario_changed() {
 void Session::estimated(const std::shared_ptr<const Estimate>& estimate) {
   if (estimate->id != wanted_) return;
   late_.stop();
+  if (estimate->topology) shown_.topology = estimate->topology;
   if (effective_ != estimate->effective) {
     effective_ = estimate->effective;
     emit effective_changed();
@@ -141,6 +146,38 @@ void Session::estimated(const std::shared_ptr<const Estimate>& estimate) {
   set_state(RunState::Waiting);
   emit shown_changed();
   settle_.start();
+}
+
+void Session::detailed(const std::shared_ptr<const Estimate>& estimate) {
+  if (estimate->id != wanted_ || !estimate->result) return;
+  timelines_ = estimate->result;
+  timelines_text_ = document_.text();
+  attach_timelines();
+  emit shown_changed();
+}
+
+void Session::add_details_now() {
+  LoadedInputs loaded;
+  const Estimate estimate = estimate_now(document_.source(), loaded, true);
+  if (!estimate.result) return;
+  shown_.topology = estimate.topology;
+  timelines_ = estimate.result;
+  timelines_text_ = document_.text();
+  attach_timelines();
+}
+
+// The child's result has no timelines: those of the estimate stand in, and say so where the step differs.
+void Session::attach_timelines() {
+  if (!shown_.result || !timelines_ || timelines_text_ != shown_text_) return;
+  auto with = std::make_shared<Result>(*shown_.result);
+  for (lockstep::Run& run : with->runs)
+    for (const lockstep::Run& from : timelines_->runs) {
+      if (from.strategy != run.strategy || from.gpus != run.gpus || from.timeline.empty()) continue;
+      run.timeline = from.timeline;
+      run.timeline_ranks = from.timeline_ranks;
+      run.other_timelines = from.other_timelines;
+    }
+  shown_.result = std::move(with);
 }
 
 void Session::run_now() {

@@ -32,6 +32,9 @@ class Session : public QObject {
   void run_now();     // without waiting for the last change to settle
   void stop();
   void pin(bool on);
+  // Machine and timelines of the shown result at once, without the thread: for programs that wait for them anyway.
+  void add_details_now();
+  bool has_details() const { return shown_.topology && timelines_ && timelines_text_ == shown_text_; }
 
   // A result file of `lockstep measure` (or of `predict`: it becomes a line as well).
   Errors add_measured(const QString& path);
@@ -56,6 +59,8 @@ class Session : public QObject {
  private:
   void scenario_changed();
   void estimated(const std::shared_ptr<const Estimate>& estimate);
+  void detailed(const std::shared_ptr<const Estimate>& estimate);
+  void attach_timelines();
   void simulate();
   void set_state(RunState state);
 
@@ -66,6 +71,8 @@ class Session : public QObject {
   Shown shown_;
   RunState state_ = RunState::Idle;
   std::string simulated_text_, shown_text_;  // what the child, and what the shown result speaks of
+  std::shared_ptr<const Result> timelines_;  // estimated runs with timelines ...
+  std::string timelines_text_;               // ... and what they speak of
   quint64 wanted_ = 0;
   double seconds_ = 0, estimate_s_ = 0;
   int measured_steps_ = 0;

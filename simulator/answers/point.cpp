@@ -219,19 +219,22 @@ void add_ranks(Run& run, const PointInputs& inputs, const StepContext& context, 
   for (const auto& range : ranges) {
     const bool is_critical = range.simulated == critical;
     if (!is_critical && static_cast<int>(ranges.size()) > kMaxListedRanks) continue;
-    const Replay replayed = replay(graph, record, range.simulated, step, jitter,
-                                   {is_critical && options.timeline, is_critical && options.parts});
+    const bool timeline =
+        options.timeline && (is_critical || static_cast<int>(run.other_timelines.size()) < kMostOtherTimelines);
+    Replay replayed = replay(graph, record, range.simulated, step, jitter, {timeline, is_critical && options.parts});
     const StepContext& here = contexts.of(range.first);
     run.ranks.push_back(rank_stats(inputs, here, range, replayed));
     const int ranks = range.last - range.first + 1;
     if (is_critical || contexts.differ()) core_seconds += host_core_seconds(inputs, here, ranks, replayed.host_busy_s);
     if (is_critical || contexts.differ()) counted_ranks += ranks;
+    if (!is_critical && timeline) run.other_timelines.push_back({run.ranks.back().ranks, std::move(replayed.timeline)});
     if (!is_critical) continue;
     run.breakdown_s = replayed.breakdown_s;
     run.communication_s = replayed.communication_s;
     run.hidden_communication_s = replayed.hidden_communication_s;
     run.buckets = replayed.buckets;
-    run.timeline = replayed.timeline;
+    run.timeline = std::move(replayed.timeline);
+    if (timeline) run.timeline_ranks = run.ranks.back().ranks;
     run.parts = replayed.parts;
   }
   double cores = 0;

@@ -121,6 +121,12 @@ void describe(A& a, T& s) {
   a.known("bytes", s.bytes);
 }
 
+template <class A, Is<RankTimeline> T>
+void describe(A& a, T& t) {
+  a.field("ranks", t.ranks);
+  a.field("spans", t.spans);
+}
+
 template <class A, Is<StepPart> T>
 void describe(A& a, T& p) {
   a.field("cause", p.cause);
@@ -216,6 +222,8 @@ T from_object(const Json& json, const std::string& path, const std::string& file
 struct PrivatePart {
   double communication_s = 0;
   std::vector<Span> timeline;
+  std::string timeline_ranks;
+  std::vector<RankTimeline> other_timelines;
   std::vector<StepPart> parts;
 };
 
@@ -224,6 +232,8 @@ requires std::is_same_v<std::remove_const_t<T>, PrivatePart>
 void describe(A& a, T& part) {
   a.known("communication_s", part.communication_s);
   a.known("timeline", part.timeline);
+  a.known("timeline_ranks", part.timeline_ranks);
+  a.known("other_timelines", part.other_timelines);
   a.known("parts", part.parts);
 }
 
@@ -301,7 +311,8 @@ Expected<Run> run_from_json(std::string_view text) {
 
 std::string run_to_message(const Run& run) {
   Json json = to_object(run);
-  json["private"] = to_object(PrivatePart{run.communication_s, run.timeline, run.parts});
+  json["private"] =
+      to_object(PrivatePart{run.communication_s, run.timeline, run.timeline_ranks, run.other_timelines, run.parts});
   return dump_json(json, false);
 }
 
@@ -320,6 +331,8 @@ Expected<Run> run_from_message(std::string_view text) {
   if (!errors.empty()) return tl::unexpected(errors);
   run.communication_s = part.communication_s;
   run.timeline = std::move(part.timeline);
+  run.timeline_ranks = std::move(part.timeline_ranks);
+  run.other_timelines = std::move(part.other_timelines);
   run.parts = std::move(part.parts);
   return run;
 }

@@ -58,6 +58,8 @@ enum class Lane { Cpu, Compute, Communication, Copy };
 const char* name_of(Lane lane);  // cpu, compute, communication, copy
 std::optional<Lane> lane_of(std::string_view name);
 
+inline constexpr int kMostOtherTimelines = 7;
+
 // One interval of the timeline of one rank; times from the start of the shown step.
 struct Span {
   Lane lane = Lane::Compute;
@@ -65,6 +67,12 @@ struct Span {
   std::string name;  // conv_wgrad layer1.0.conv1, ncclAllReduce bucket 2, ...
   double start_s = 0, end_s = 0;
   std::int64_t bytes = 0;  // copies and collectives
+};
+
+// The timeline of ranks other than the critical one.
+struct RankTimeline {
+  std::string ranks;  // as in RankStats
+  std::vector<Span> spans;
 };
 
 // A piece of a breakdown's cause: the op class (conv_dgrad), the bucket or the copy that the GPU did or waited for.
@@ -157,6 +165,8 @@ struct Run {
   std::optional<double> cpu_utilization, epoch_time_s, total_time_s, cost_per_epoch, cost_total;
   std::vector<std::string> notes;  // settings without effect, doubts: each a sentence
   std::vector<Span> timeline;      // of the critical rank in the shown step; only kept when asked for
+  std::string timeline_ranks;      // whose: as in RankStats
+  std::vector<RankTimeline> other_timelines;  // of ranks that do something else, at most kMostOtherTimelines of them
   std::vector<StepPart> parts;     // of the same step, adding up to breakdown_s cause by cause; only when asked for
 
   double part_s(Cause cause) const { return breakdown_s[static_cast<std::size_t>(cause)]; }

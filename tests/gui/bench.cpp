@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 #include <vector>
 
 #include "gui/app/main_window.h"
 #include "gui/app/theme.h"
 #include "gui/document/gallery.h"
+#include "gui/timeline/timeline_view.h"
+#include "gui/topology/machine_drawing.h"
 #include "simulator/base/document.h"
 
 namespace {
@@ -103,6 +106,95 @@ void time_drag(MainWindow& window) {
   window.document().undo().setClean();
 }
 
+// Six kinds of ranks with four lanes each, `count` spans in all.
+lockstep::Result many_spans(int count) {
+  lockstep::Result result;
+  lockstep::Run run;
+  run.strategy = lockstep::Strategy::Ddp;
+  run.gpus = 8;
+  run.step_time_s = 0.1;
+  const int each = count / 24;
+  const auto of_rank = [&](int rank) {
+    std::vector<lockstep::Span> spans;
+    for (int i = 0; i < each; ++i)
+      for (const lockstep::Lane lane :
+           {lockstep::Lane::Cpu, lockstep::Lane::Compute, lockstep::Lane::Communication, lockstep::Lane::Copy}) {
+        const double length = run.step_time_s / each;
+        const double from = (i + 0.1 * ((i * 7 + rank) % 5)) * length;
+        spans.push_back({lane, lockstep::kCauses[static_cast<std::size_t>((i / 3) % lockstep::kCauseCount)],
+                         "op " + std::to_string(i % 200), from, from + 0.55 * length, 1024});
+      }
+    return spans;
+  };
+  run.timeline = of_rank(0);
+  run.timeline_ranks = "0";
+  for (int rank = 1; rank < 6; ++rank) run.other_timelines.push_back({std::to_string(rank), of_rank(rank)});
+  result.runs.push_back(std::move(run));
+  return result;
+}
+
+void time_timeline(int count) {
+  Shown shown;
+  shown.result = std::make_shared<lockstep::Result>(many_spans(count));
+  TimelineView view;
+  view.widget()->resize(1200, 760);
+  Times built, whole, zoomed;
+  for (int i = 0; i < 5; ++i) {
+    const CpuClock clock;
+    view.show_result(shown);
+    built.all.push_back(clock.ms());
+  }
+  view.widget()->grab();
+  QImage image(view.timeline().size(), QImage::Format_RGB32);
+  const auto repaint = [&](Times& times) {
+    const CpuClock clock;
+    view.timeline().render(&image);
+    times.all.push_back(clock.ms());
+  };
+  for (int i = 0; i < 30; ++i) repaint(whole);
+  view.timeline().zoom(0.01, 0.5);
+  for (int i = 0; i < 30; ++i) repaint(zoomed);
+  const std::string name = "CPU: timeline of " + std::to_string(view.timeline().picture().timeline().spans) + " spans";
+  built.print((name + ", built").c_str());
+  whole.print((name + ", repainted").c_str());
+  zoomed.print((name + ", repainted at 100x").c_str());
+}
+
+void time_details() {
+  Times details;
+  for (const GalleryCard& card : gallery_cards()) {
+    const auto text = lockstep::read_text_file(card.path.toStdString());
+    if (!text) continue;
+    lockstep::LoadedInputs loaded;
+    const lockstep::ScenarioText source{*text, card.path.toStdString(), {}};
+    estimate_now(source, loaded);
+    const CpuClock clock;
+    estimate_now(source, loaded, true);
+    details.all.push_back(clock.ms());
+  }
+  details.print("CPU: estimate with timelines");
+  Times model, machine;
+  for (const GalleryCard& card : gallery_cards()) {
+    const auto text = lockstep::read_text_file(card.path.toStdString());
+    if (!text) continue;
+    lockstep::LoadedInputs loaded;
+    const Estimate estimate = estimate_now({*text, card.path.toStdString(), {}}, loaded, true);
+    Shown shown;
+    shown.result = estimate.result;
+    shown.topology = estimate.topology;
+    const CpuClock first;
+    timeline_of(shown);
+    model.all.push_back(first.ms());
+    const lockstep::Run& run = estimate.result->runs.back();
+    if (run.not_run) continue;
+    const CpuClock second;
+    machine_drawing(*estimate.topology, run.gpus, &run);
+    machine.all.push_back(second.ms());
+  }
+  model.print("CPU: timeline of a scenario, built");
+  machine.print("CPU: machine of a scenario, placed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -120,5 +212,7 @@ int main(int argc, char** argv) {
   time_estimates();
   time_redraws(window);
   time_drag(window);
+  time_details();
+  for (const int spans : {10'000, 100'000, 1'000'000}) time_timeline(spans);
   return 0;
 }

@@ -50,10 +50,10 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
   const Ended done = run({"--export", folder, "second-node-10gbe"});
   EXPECT_EQ(done.code, 0) << done.err.toStdString();
   const QStringList files = QDir(folder).entryList(QDir::Files);
-  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown"})
+  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown", "timeline", "topology"})
     for (const char* suffix : {"png", "svg", "pdf", "csv"})
       EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view << suffix;
-  EXPECT_EQ(done.out.count('\n'), 18);
+  EXPECT_EQ(done.out.count('\n'), 26);
   const std::string page = testing::text_of_file((folder + "/second-node-10gbe-report.html").toStdString());
   EXPECT_NE(page.find("Is a second machine worth it"), std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);

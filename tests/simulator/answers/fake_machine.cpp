@@ -59,7 +59,7 @@ Expected<Run> FakeMachine::run(const PointInputs& in, const PointOptions& option
   }
   if (in.gpus > 1) run.links = {{"node0.gpu0.nvlink", "nvlink", 100'000'000, 30e-3 * share, 0.1, 300e9 / share}};
   const auto memory = static_cast<std::int64_t>(in.per_gpu_batch) << 29;
-  run.ranks = {{"0", "node0", run.step_time_s, 0.9, 0.9, 0.5, memory, memory}};
+  run.ranks = {{"0", "node0", run.step_time_s, 0.9, 0.9, 0.5, memory, memory, {}}};
   if (options.timeline) run.timeline = {{Lane::Compute, Cause::Forward, "fake", 0, run.step_time_s, 0}};
   return run;
 }

@@ -45,6 +45,10 @@ TEST(ResultJson, a_message_keeps_doubles_the_timeline_and_what_the_contract_leav
     EXPECT_EQ(after->timeline[i].lane, before.timeline[i].lane);
     EXPECT_TRUE(same_bits(after->timeline[i].start_s, before.timeline[i].start_s));
   }
+  EXPECT_EQ(after->timeline_ranks, before.timeline_ranks);
+  ASSERT_EQ(after->other_timelines.size(), 1U);
+  EXPECT_EQ(after->other_timelines[0].ranks, before.other_timelines[0].ranks);
+  EXPECT_EQ(after->other_timelines[0].spans.size(), before.other_timelines[0].spans.size());
   EXPECT_EQ(after->notes, before.notes);
   EXPECT_FALSE(after->baseline->feasible);
   EXPECT_FALSE(after->ranks[0].memory_reserved_bytes);

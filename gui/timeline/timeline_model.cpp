@@ -1,0 +1,226 @@
+#include "gui/timeline/timeline_model.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+
+#include "gui/app/theme.h"
+
+namespace lockstep::gui {
+namespace {
+
+constexpr double kSameStep = 0.005;  // share of a step
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("lockstep::gui::Timeline", text);
+}
+
+TimelineLane::Kind kind_of(Lane lane) {
+  switch (lane) {
+    case Lane::Cpu:
+      return TimelineLane::Kind::Cpu;
+    case Lane::Compute:
+      return TimelineLane::Kind::Compute;
+    case Lane::Copy:
+      return TimelineLane::Kind::Copy;
+    case Lane::Communication:
+      break;
+  }
+  return TimelineLane::Kind::Communication;
+}
+
+QString ranks_text(const std::string& ranks) {
+  const auto dash = ranks.find('-');
+  if (dash == std::string::npos)
+    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "rank %1")).arg(QString::fromStdString(ranks));
+  return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "ranks %1 to %2"))
+      .arg(QString::fromStdString(ranks.substr(0, dash)), QString::fromStdString(ranks.substr(dash + 1)));
+}
+
+class Builder {
+ public:
+  Timeline take() {
+    out_.from_s = std::min(0.0, from_s_);
+    out_.to_s = to_s_;
+    for (const TimelineGroup& group : out_.groups) {
+      out_.step_s = std::max(out_.step_s, group.step_s);
+      out_.to_s = std::max(out_.to_s, group.step_s);
+      for (const TimelineLane& lane : group.lanes) out_.spans += lane.spans.size();
+    }
+    return std::move(out_);
+  }
+
+  void add_spans(const Run& run, const std::string& ranks, const std::vector<Span>& spans, TimelineOrigin origin) {
+    TimelineGroup group = group_of(run, origin);
+    group.ranks = ranks_text(ranks);
+    group.folded = ranks_in(ranks);
+    std::array<std::vector<LaneSpan>, 4> lanes;
+    for (const Span& span : spans) {
+      const int bucket = span.lane == Lane::Communication ? bucket_of_span(span, run.buckets) : -1;
+      lanes[static_cast<std::size_t>(span.lane)].push_back(
+          seen(span.start_s, span.end_s, span.bytes, span.name, bucket, span.cause));
+    }
+    double end_s = 0;
+    for (const Span& span : run.timeline)
+      if (span.lane == Lane::Compute) end_s = std::max(end_s, span.end_s);
+    if (end_s > 0 && std::abs(end_s - run.step_time_s) > kSameStep * run.step_time_s) group.spans_step_s = end_s;
+    for (const Lane lane : {Lane::Cpu, Lane::Compute, Lane::Copy, Lane::Communication})
+      add_lane(group, kind_of(lane), std::move(lanes[static_cast<std::size_t>(lane)]));
+    out_.groups.push_back(std::move(group));
+  }
+
+  void add_measured(const Run& run) {
+    TimelineGroup group = group_of(run, TimelineOrigin::Measured);
+    group.folded = run.gpus;
+    group.ranks = ranks_text(run.gpus > 1 ? "0-" + std::to_string(run.gpus - 1) : "0");
+    std::vector<LaneSpan> parts, buckets;
+    double at = 0;
+    for (const Cause cause : kCauses) {
+      const double seconds = run.part_s(cause);
+      if (seconds <= 0) continue;
+      parts.push_back(seen(at, at + seconds, 0, name_of(cause), -1, cause));
+      at += seconds;
+    }
+    for (const BucketTimes& bucket : run.buckets)
+      buckets.push_back(seen(bucket.start_s, bucket.end_s, bucket.bytes,
+                             "all-reduce bucket " + std::to_string(bucket.index), bucket.index,
+                             Cause::ExposedCommunication));
+    add_lane(group, TimelineLane::Kind::Phases, std::move(parts));
+    add_lane(group, TimelineLane::Kind::Communication, std::move(buckets));
+    if (group.lanes.empty()) return;
+    const auto twin = std::find_if(out_.groups.begin(), out_.groups.end(), [&](const TimelineGroup& other) {
+      return other.origin == TimelineOrigin::Predicted && other.strategy == group.strategy && other.gpus == group.gpus;
+    });
+    place_beside(std::move(group), twin - out_.groups.begin());
+  }
+
+  void add_pinned(const Run& run) {
+    Builder apart;
+    apart.out_.names = std::move(out_.names);
+    apart.index_ = std::move(index_);
+    apart.add_spans(run, run.timeline_ranks, run.timeline, TimelineOrigin::Pinned);
+    out_.names = std::move(apart.out_.names);
+    index_ = std::move(apart.index_);
+    from_s_ = std::min(from_s_, apart.from_s_);
+    to_s_ = std::max(to_s_, apart.to_s_);
+    TimelineGroup group = std::move(apart.out_.groups.front());
+    const auto twin = std::find_if(out_.groups.begin(), out_.groups.end(), [&](const TimelineGroup& other) {
+      return other.origin == TimelineOrigin::Predicted && other.strategy == group.strategy;
+    });
+    place_beside(std::move(group), twin - out_.groups.begin());
+  }
+
+ private:
+  TimelineGroup group_of(const Run& run, TimelineOrigin origin) const {
+    TimelineGroup group;
+    group.origin = origin;
+    group.strategy = run.strategy;
+    group.gpus = run.gpus;
+    group.step_s = run.step_time_s;
+    group.buckets = run.buckets;
+    group.title = run.strategy == Strategy::Single
+                      ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "1 GPU"))
+                      : QStringLiteral("%1 ×%2").arg(strategy_name(run.strategy)).arg(run.gpus);
+    return group;
+  }
+
+  // Below the last group that belongs to `twin`, or at the end.
+  void place_beside(TimelineGroup group, std::ptrdiff_t twin) {
+    auto& groups = out_.groups;
+    if (twin >= static_cast<std::ptrdiff_t>(groups.size())) {
+      groups.push_back(std::move(group));
+      return;
+    }
+    group.beside = static_cast<int>(twin);
+    const TimelineGroup& first = groups[static_cast<std::size_t>(twin)];
+    auto at = groups.begin() + twin;
+    while (at != groups.end() && at->strategy == first.strategy && at->gpus == first.gpus) ++at;
+    const int index = static_cast<int>(at - groups.begin());
+    groups.insert(at, std::move(group));
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      if (groups[i].beside >= index) ++groups[i].beside;
+  }
+
+  LaneSpan seen(double start_s, double end_s, std::int64_t bytes, const std::string& name, int bucket, Cause cause) {
+    from_s_ = std::min(from_s_, start_s);
+    to_s_ = std::max(to_s_, end_s);
+    const auto [at, is_new] = index_.try_emplace(name, static_cast<std::int32_t>(out_.names.size()));
+    if (is_new) out_.names.push_back(name);
+    return {start_s, end_s, bytes, at->second, bucket, cause};
+  }
+
+  static void add_lane(TimelineGroup& group, TimelineLane::Kind kind, std::vector<LaneSpan> spans) {
+    int row = 0;
+    for (auto& one : in_rows(std::move(spans))) group.lanes.push_back({kind, row++, std::move(one)});
+  }
+
+  Timeline out_;
+  std::unordered_map<std::string, std::int32_t> index_;
+  double from_s_ = 0, to_s_ = 0;
+};
+
+}  // namespace
+
+int ranks_in(const std::string& ranks) {
+  const auto number = [](const char* from, const char* to) {
+    int value = 0;
+    std::from_chars(from, to, value);
+    return value;
+  };
+  const auto dash = ranks.find('-');
+  const char* text = ranks.data();
+  if (dash == std::string::npos) return 1;
+  return number(text + dash + 1, text + ranks.size()) - number(text, text + dash) + 1;
+}
+
+int bucket_of_span(const Span& span, const std::vector<BucketTimes>& buckets) {
+  for (const BucketTimes& bucket : buckets)
+    if (bucket.bytes == span.bytes && std::abs(bucket.end_s - span.end_s) < 1e-9) return bucket.index;
+  return -1;
+}
+
+QString lane_name(TimelineLane::Kind kind) {
+  switch (kind) {
+    case TimelineLane::Kind::Cpu:
+      return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "CPU launch"));
+    case TimelineLane::Kind::Compute:
+      return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "GPU compute"));
+    case TimelineLane::Kind::Copy:
+      return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "copies"));
+    case TimelineLane::Kind::Communication:
+      return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "collectives"));
+    case TimelineLane::Kind::Phases:
+      break;
+  }
+  return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "parts of the step"));
+}
+
+QString cause_name_in(TimelineLane::Kind kind, Cause cause) {
+  if (kind == TimelineLane::Kind::Cpu && cause == Cause::HostBound)
+    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "kernel launches"));
+  if (kind == TimelineLane::Kind::Communication && cause == Cause::ExposedCommunication)
+    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "all-reduce"));
+  return cause_name(cause);
+}
+
+Timeline timeline_of(const Shown& shown) {
+  Builder builder;
+  if (shown.result)
+    for (const Run* run : runs_of(*shown.result)) {
+      if (run->timeline.empty()) continue;
+      builder.add_spans(*run, run->timeline_ranks, run->timeline, TimelineOrigin::Predicted);
+      for (const RankTimeline& other : run->other_timelines)
+        builder.add_spans(*run, other.ranks, other.spans, TimelineOrigin::Predicted);
+    }
+  if (shown.baseline && shown.baseline != shown.result)
+    for (const Run* run : runs_of(*shown.baseline))
+      if (!run->timeline.empty()) builder.add_pinned(*run);
+  for (const MeasuredResult& one : shown.measured)
+    for (const Run* run : runs_of(*one.result)) builder.add_measured(*run);
+  return builder.take();
+}
+
+}  // namespace lockstep::gui

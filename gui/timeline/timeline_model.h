@@ -1,0 +1,63 @@
+// The timelines of all that is shown, ready to be drawn: a group for each run and kind of ranks, in it lanes of spans.
+// Predicted and measured runs of one strategy and number of GPUs stand below each other on one axis. Seconds from the
+// start of the shown step on the GPU.
+#pragma once
+
+#include <QString>
+#include <string>
+#include <vector>
+
+#include "gui/charts/view.h"
+#include "gui/timeline/time_window.h"
+
+namespace lockstep::gui {
+
+struct TimelineLane {
+  enum class Kind { Cpu, Compute, Copy, Communication, Phases };
+  Kind kind = Kind::Compute;
+  int row = 0;  // 0, and 1, 2 where spans of the lane overlap
+  std::vector<LaneSpan> spans;
+};
+
+enum class TimelineOrigin { Predicted, Pinned, Measured };
+
+struct TimelineGroup {
+  QString title;   // DDP x8
+  QString ranks;   // ranks 0 to 7
+  int folded = 1;  // so many ranks are alike
+  TimelineOrigin origin = TimelineOrigin::Predicted;
+  Strategy strategy = Strategy::Single;
+  int gpus = 1;
+  double step_s = 0;
+  double spans_step_s = 0;  // the step that the spans are of: without contention, where it differs from step_s; else 0
+  std::vector<BucketTimes> buckets;
+  std::vector<TimelineLane> lanes;
+  // Of a measured or pinned group: the prediction it stands below; -1: none.
+  int beside = -1;
+};
+
+struct Timeline {
+  std::vector<TimelineGroup> groups;
+  std::vector<std::string> names;  // of spans
+  double from_s = 0, to_s = 0;     // all of it
+  double step_s = 0;               // the longest step
+  std::size_t spans = 0;
+  bool empty() const { return groups.empty(); }
+  const std::string& name_of(const LaneSpan& span) const { return names[static_cast<std::size_t>(span.name)]; }
+};
+
+// Of a prediction the runs that have a timeline, and the ranks of each. Of a measurement, which has no spans, the parts
+// of a step in their order (as long as they were, not when they were) and the buckets when they were.
+Timeline timeline_of(const Shown& shown);
+
+// How many ranks "0-7" or "3" are.
+int ranks_in(const std::string& ranks);
+
+QString lane_name(TimelineLane::Kind kind);
+// What a cause is called in a lane: what the CPU launches is work there, and a collective may be hidden.
+QString cause_name_in(TimelineLane::Kind kind, Cause cause);
+
+// The bucket that a collective reduces; -1 for other spans.
+int bucket_of_span(const Span& span, const std::vector<BucketTimes>& buckets);
+
+}  // namespace lockstep::gui

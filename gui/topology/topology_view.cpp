@@ -1,0 +1,224 @@
+#include "gui/topology/topology_view.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <set>
+
+#include "gui/app/theme.h"
+#include "simulator/base/format.h"
+
+namespace lockstep::gui {
+namespace {
+
+QString tr(const char* text) {
+  return QApplication::translate("lockstep::gui::Topology", text);
+}
+QString text(const std::string& t) {
+  return QString::fromStdString(t);
+}
+
+QString run_name(const Run& run) {
+  if (run.strategy == Strategy::Single) return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "1 GPU"));
+  return QStringLiteral("%1 ×%2").arg(strategy_name(run.strategy)).arg(run.gpus);
+}
+
+QString class_name(const std::string& link_class) {
+  if (link_class == "nvlink") return QStringLiteral("NVLink");
+  if (link_class == "pcie") return QStringLiteral("PCIe");
+  if (link_class == "uplink") return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "the uplinks of PCIe switches"));
+  if (link_class == "nic") return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "the network"));
+  if (link_class == "wan") return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "the line between the sites"));
+  return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "the memory of the host"));
+}
+
+}  // namespace
+
+TopologyView::TopologyView() : page_(new QWidget) {
+  auto* column = new QVBoxLayout(page_);
+  column->setContentsMargins(4, 0, 4, 4);
+  column->setSpacing(4);
+  auto* bar = new QHBoxLayout;
+  auto* label = new QLabel(tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "Step of")));
+  runs_ = new QComboBox;
+  runs_->setAccessibleName(tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "Run whose step the links show")));
+  runs_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  label->setBuddy(runs_);
+  limit_ = new QLabel;
+  limit_->setWordWrap(true);
+  bar->addWidget(label);
+  bar->addWidget(runs_);
+  bar->addSpacing(12);
+  bar->addWidget(limit_, 1);
+  column->addLayout(bar);
+  topology_ = new TopologyWidget;
+  page_->setAccessibleName(title());
+  topology_->setAccessibleName(title());
+  column->addWidget(topology_, 1);
+  details_ = new QLabel;
+  details_->setWordWrap(true);
+  details_->setTextFormat(Qt::PlainText);
+  details_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  details_->setAccessibleName(tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "The selected link")));
+  details_->setMinimumHeight(2 * details_->fontMetrics().lineSpacing() + 4);
+  details_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  details_->setMargin(2);
+  column->addWidget(details_);
+  QObject::connect(topology_, &TopologyWidget::selection_changed, page_, [this] { refresh_details(); });
+  QObject::connect(runs_, &QComboBox::currentIndexChanged, page_, [this] { draw(); });
+  refresh_details();
+}
+
+TopologyView::~TopologyView() {
+  if (!page_) return;
+  QObject::disconnect(topology_, nullptr, page_, nullptr);
+  QObject::disconnect(runs_, nullptr, page_, nullptr);
+  if (page_->parent() == nullptr) delete page_;
+}
+
+QString TopologyView::title() const {
+  return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "Topology"));
+}
+
+void TopologyView::show_result(const Shown& shown) {
+  shown_ = shown;
+  if (!page_) return;
+  fill_runs();
+  draw();
+}
+
+// The choice stays as long as there is a run of its name, else the last run, of the most GPUs, is shown.
+void TopologyView::fill_runs() {
+  QStringList names;
+  if (shown_.result)
+    for (const Run* run : runs_of(*shown_.result)) names << run_name(*run);
+  QStringList now;
+  for (int i = 0; i < runs_->count(); ++i) now << runs_->itemText(i);
+  if (names == now) return;
+  const QString before = runs_->currentText();
+  const QSignalBlocker quiet(runs_);
+  runs_->clear();
+  runs_->addItems(names);
+  runs_->setCurrentIndex(names.contains(before) && before != names.value(0) ? static_cast<int>(names.indexOf(before))
+                                                                            : runs_->count() - 1);
+}
+
+const Run* TopologyView::chosen() const {
+  if (!page_ || !shown_.result) return nullptr;
+  const std::vector<const Run*> runs = runs_of(*shown_.result);
+  const int index = runs_->currentIndex();
+  return index >= 0 && index < static_cast<int>(runs.size()) ? runs[static_cast<std::size_t>(index)] : nullptr;
+}
+
+void TopologyView::draw() {
+  if (!page_) return;
+  const Run* run = chosen();
+  // While another machine is being predicted the old result is stale, and may have more GPUs than this one holds.
+  const bool fits = run != nullptr && shown_.topology && !shown_.stale &&
+                    (!shown_.topology->most_gpus() || run->gpus <= *shown_.topology->most_gpus());
+  if (fits || !shown_.result)
+    topology_->show_drawing(fits ? machine_drawing(*shown_.topology, run->gpus, run) : MachineDrawing{},
+                            fits ? run->step_time_s : 0, false);
+  limit_->setText(limit_text());
+  topology_->setAccessibleDescription(description());
+}
+
+QString TopologyView::limit_name(const RingLimit& limit) const {
+  for (const MachineLink& link : topology_->drawing().links)
+    if (link.load.slowest && link.id.find(".interconnect") != std::string::npos)
+      return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "the link between the CPUs"));
+  return class_name(limit.link_class);
+}
+
+QString TopologyView::limit_text() const {
+  const Run* run = chosen();
+  if (run == nullptr) return {};
+  const RingLimit limit = ring_limit(*run);
+  if (limit.link_class.empty())
+    return run->gpus == 1 ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "One GPU has nothing to reduce."))
+                          : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "No collective crosses a link."));
+  return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
+                              "Collectives are limited by %1: %2, busy for %3 of a step of %4."))
+      .arg(limit_name(limit), text(format_rate(limit.rate)), text(format_percent(limit.busy)),
+           text(format_time(run->step_time_s)));
+}
+
+QString TopologyView::details() const {
+  return page_ ? topology_->text_of(topology_->selected(), QStringLiteral("  ·  ")) : QString();
+}
+
+void TopologyView::refresh_details() {
+  const QString words = details();
+  details_->setText(!words.isEmpty()
+                        ? words
+                        : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
+                                               "Click a link, or go from link to link by arrow keys, for its rate, the "
+                                               "bytes of a step and how much of the link they use.")));
+  QPalette palette = details_->palette();
+  palette.setColor(QPalette::WindowText, words.isEmpty() ? theme().muted : theme().text);
+  details_->setPalette(palette);
+  if (!words.isEmpty()) topology_->setAccessibleDescription(words);
+}
+
+DataTable TopologyView::table() const {
+  DataTable table;
+  table.header = {tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "link")),
+                  tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "what")),
+                  tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "rate (GB/s)")),
+                  tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "bytes of a step")),
+                  tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "in use (%)")),
+                  tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "busy (%)")),
+                  tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "limits the all-reduce"))};
+  if (!page_) return table;
+  std::set<std::string> told;
+  for (const MachineLink& link : topology_->drawing().links) {
+    if (link.id.empty() || !told.insert(link.id).second) continue;
+    table.rows.push_back({text(link.id), link.name, text(format_column(link.rate / 1e9, 4)),
+                          QString::number(link.load.bytes), text(format_column(topology_->use_of(link) * 100, 3)),
+                          text(format_column(link.load.busy * 100, 3)),
+                          link.load.slowest ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "yes"))
+                                            : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "no"))});
+  }
+  return table;
+}
+
+QString TopologyView::description() const {
+  if (!page_ || topology_->drawing().empty()) return {};
+  QStringList nodes;
+  for (const NodeFrame& frame : topology_->drawing().frames) nodes << frame.title;
+  return QStringLiteral("%1. %2").arg(nodes.join(QStringLiteral("; ")), limit_text());
+}
+
+void TopologyView::paint(QPainter& painter, const QRectF& target) {
+  painter.fillRect(target, theme().surface);
+  if (!page_) return;
+  QFont bold = QApplication::font();
+  bold.setPointSizeF(bold.pointSizeF() * 1.15);
+  bold.setBold(true);
+  const QFontMetricsF metrics(bold);
+  const qreal base = target.top() + 12 + metrics.ascent();
+  painter.setFont(bold);
+  painter.setPen(theme().text);
+  const Run* run = chosen();
+  const QString heading =
+      run == nullptr ? title()
+                     : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "Topology, step of %1")).arg(run_name(*run));
+  painter.drawText(QPointF(target.left() + 12, base), heading);
+  painter.setFont(QApplication::font());
+  painter.setPen(theme().muted);
+  const QRectF limit(target.left() + 12, base + 6, target.width() - 24, 2 * QFontMetricsF(painter.font()).height());
+  painter.drawText(limit, Qt::AlignLeft | Qt::TextWordWrap, limit_text());
+  topology_->paint_into(painter, target.adjusted(0, limit.bottom() - target.top(), 0, 0));
+}
+
+void TopologyView::theme_changed() {
+  if (!page_) return;
+  refresh_details();
+  topology_->update();
+}
+
+}  // namespace lockstep::gui
