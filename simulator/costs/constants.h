@@ -35,7 +35,7 @@ struct ConstantInfo {
   std::string name;  // "op.e_gemm_tf32_a100", "host.c_f", "ddp.phi", "input.pageable_rate", "memory.cuda_context"
   std::string unit;
   double value = 0, low = 0, high = 0;  // default and its range
-  std::string basis;                    // fit | prior | source
+  std::string basis;                    // fit | measured | prior | source
   std::string source;                   // where it comes from; never empty for fit
   std::string meaning;
 };

@@ -145,7 +145,9 @@ TEST(MeasuringExamples, run_where_the_runner_is_built) {
       std::string command = one.command;
       if (command.rfind("lockstep measure ", 0) == 0)
         command.insert(command.find(" #") == std::string::npos ? command.size() : command.find(" #"),
-                       " --set measure.steps=1 --set measure.warm_up=2 --set measure.repeats=1");
+                       command.find(" --bench ") == std::string::npos
+                           ? " --set measure.steps=1 --set measure.warm_up=2 --set measure.repeats=1"
+                           : " --budget 3s");
       EXPECT_EQ(shell.run(command), 0) << page << ':' << one.line << ": " << command << '\n' << shell.output;
       ++tried;
     }

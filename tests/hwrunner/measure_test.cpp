@@ -399,6 +399,7 @@ TEST(MeasureOnGpus, says_how_many_of_them_there_are) {
   ASSERT_TRUE(inputs) << to_text(inputs.error().front());
   MeasureRequest request;
   request.backend = Backend::Nccl;
+  request.on_gpus = true;
   request.runner.devices = {"NVIDIA A100-SXM4-40GB"};
   std::vector<int> launched;
   request.launch = [&launched](const RunPlan& plan, const LaunchOptions&) {

@@ -214,7 +214,8 @@ TEST_F(Runner, paced_has_the_real_reducer_and_the_predicted_buckets) {
   ASSERT_EQ(outcome.ranks.size(), 2U);
   for (const RankLog& log : outcome.ranks) {
     EXPECT_EQ(records_of<HelloRecord>(log).at(0).implementation, "c10d Reducer, paced");
-    EXPECT_EQ(bucket_bytes(log, 3), (std::vector<std::int64_t>{2600, 10496}));
+    // In the order of mixed precision: a linear layer's weight before its bias.
+    EXPECT_EQ(bucket_bytes(log, 3), (std::vector<std::int64_t>{2560, 10280, 256}));
     EXPECT_EQ(records_of<FactsRecord>(log).at(0).logging.count(kPacedLate), 1U);
     expect_parts_that_fit(log);
   }

@@ -49,7 +49,7 @@ TEST(Completions, the_first_word_is_a_command) {
 }
 
 TEST(Completions, every_option_of_every_help_is_offered) {
-  const std::regex option("(^|[\\s,])(--[a-z-]+)");
+  const std::regex option("(^|[\\s,])(--[a-z_-]+)");
   for (const CommandHelp& command : command_help()) {
     if (command.name == "help") continue;
     std::string help = lockstep_in_process({command.name, "--help"}).out;

@@ -1,5 +1,6 @@
 #include "simulator/costs/constants.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -44,7 +45,7 @@ TEST(Constants, EachHasAUniqueNameAUnitARangeAroundItsValueAndASource) {
     EXPECT_FALSE(c.meaning.empty()) << c.name;
     EXPECT_LE(c.low, c.value) << c.name;
     EXPECT_GE(c.high, c.value) << c.name;
-    EXPECT_TRUE(c.basis == "fit" || c.basis == "prior" || c.basis == "source") << c.name << " " << c.basis;
+    EXPECT_THAT((std::set<std::string>{"fit", "measured", "prior", "source"}), testing::Contains(c.basis)) << c.name;
     EXPECT_TRUE(c.basis == "prior" || !c.source.empty()) << c.name;
   }
 }
