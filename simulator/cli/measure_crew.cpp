@@ -33,9 +33,8 @@ std::map<std::string, std::string> plan_of(const MeasureArguments& arguments, co
   return {{"the scenario", digest_of(scenario_yaml(inputs.read))},
           {"the model", digest_of(python_plan(inputs.scenario(), inputs.model))},
           {"the topology", digest_of(machine)},
-          {"the options",
-           digest_of(fmt::format("{} {} {} {} {} {}", arguments.here, arguments.paced, arguments.dilate,
-                                 arguments.backend, arguments.bench, arguments.profile))}};
+          {"the options", digest_of(fmt::format("{} {} {} {} {} {}", arguments.here, arguments.paced, arguments.dilate,
+                                                arguments.backend, arguments.bench, arguments.profile))}};
 }
 
 }  // namespace
