@@ -15,6 +15,7 @@ window_packages=(qt6-base-dev qt6-charts-dev libqt6opengl6-dev qt6-svg-dev qt6-t
   librsvg2-bin poppler-utils desktop-file-utils)
 tidy_packages=(clang-tidy-14 git)
 testbed_packages=(iproute2 python3 util-linux)
+package_packages=(dpkg-dev file help2man)
 fresh_packages=(debootstrap git util-linux)
 # For tests of `lockstep measure` under launchers, which are skipped without them; installed in CI only.
 launcher_packages=(slurm-wlm munge openmpi-bin iproute2)
@@ -45,6 +46,7 @@ usage: ./lockstep.sh COMMAND [OPTIONS]
   golden [--update]      run the golden scenarios; --update accepts their new times and prints old -> new
   tidy [FILES]           clang-tidy on the files that this branch changes, or on those named
   fresh [--keep]         run demo and test on the last commit in a bare Debian 12 under build/ (as root)
+  package                build a Debian package of the programs and their files into build/release/, and print its path
   libtorch [cpu|cuda]    fetch LibTorch for the hardware runner into .lockstep/ (cpu 1.2 GB; cuda, for GPUs too, 4 GB);
                          build and test do that too; `libtorch remove` removes it
   clean                  remove build/ (LibTorch stays)
@@ -412,6 +414,23 @@ run_gui() {
   build/release/bin/lockstep-gui "$@"
 }
 
+# The hardware runner stays out, so LibTorch is not seen to. lintian has its say where it is installed.
+run_package() {
+  local package
+  no_options package "$@"
+  need_packages "${core_packages[@]}" "${window_packages[@]}" "${package_packages[@]}"
+  configure release
+  build release lockstep lockstep-gui
+  rm -f build/release/lockstep_*.deb
+  must "Packing" package cpack --config build/release/CPackConfig.cmake -B "$root/build/release"
+  package=$(ls build/release/lockstep_*.deb)
+  if command -v lintian >/dev/null; then
+    must "lintian" lintian lintian --allow-root --tag-display-limit 0 --fail-on error "$package"
+  fi
+  say "sudo apt-get install ./$package"
+  echo "$package"
+}
+
 run_bench() {
   need_packages "${core_packages[@]}"
   configure release
@@ -539,7 +558,7 @@ main() {
   if (($# > 0)); then shift; fi
   cd "$root"
   case $command in
-    demo | build | test | gui | bench | golden | tidy | fresh | libtorch | testbed) "run_$command" "$@" ;;
+    demo | build | test | gui | package | bench | golden | tidy | fresh | libtorch | testbed) "run_$command" "$@" ;;
     clean) no_options clean "$@"; rm -rf --one-file-system "$root/build" ;;
     fuzz) die "$command comes with a later version" ;;
     help | --help | -h) usage ;;
