@@ -238,7 +238,8 @@ std::vector<std::string> keys_without_effect(const Scenario& s, const Reading& r
         "take the same time without it");
   for (const char* key : {"input.memory", "input.non_blocking", "input.touched", "input.dp_copy"})
     note(s.input.source == InputSource::Device, key, "the batch is on the device when the step starts");
-  note(s.input.source == InputSource::Host && !uses(Strategy::Dp), "input.dp_copy", "no strategy is dp");
+  note(s.input.source == InputSource::Host && !uses(Strategy::Dp) && !uses(Strategy::DpCpp), "input.dp_copy",
+       "no strategy is dp or dp-cpp");
   note(s.input.source == InputSource::Host && s.input.memory == HostMemory::Pageable && s.input.non_blocking,
        "input.non_blocking", "a copy from pageable memory blocks the host anyway");
   for (const char* key : {"loader.workers_per_process", "loader.prefetch_factor", "loader.pin_memory"})

@@ -188,15 +188,17 @@ void add_machine(Table& t) {
 }
 
 void add_ddp(Table& t) {
-  t.choice_list("strategy", &Scenario::strategies,
-                {{"single", Strategy::Single}, {"dp", Strategy::Dp}, {"ddp", Strategy::Ddp}})
+  t.choice_list(
+       "strategy", &Scenario::strategies,
+       {{"single", Strategy::Single}, {"dp", Strategy::Dp}, {"dp-cpp", Strategy::DpCpp}, {"ddp", Strategy::Ddp}})
       .one_or_many()
-      .later_choice("dp-cpp")
       .later_choice("zero1")
       .later_choice("fsdp")
       .later_choice("local-sgd")
       .later_choice("parameter-server")
-      .doc("dp = torch.nn.DataParallel, ddp = DistributedDataParallel; a list is swept; single is always added");
+      .doc(
+          "dp = torch.nn.DataParallel, ddp = DistributedDataParallel, dp-cpp = LibTorch's data_parallel (for `lockstep "
+          "measure` on GPUs only, predictions refuse it); a list is swept; single is always added");
   t.quantity(
        "ddp.bucket_cap", Unit::Bytes, [](auto& s) -> auto& { return s.ddp.bucket_cap_bytes; })
       .above(0)

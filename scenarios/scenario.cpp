@@ -6,12 +6,18 @@
 
 namespace lockstep {
 
+bool has_replicas(Strategy strategy) {
+  return strategy == Strategy::Dp || strategy == Strategy::DpCpp;
+}
+
 const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::Single:
       return "single";
     case Strategy::Dp:
       return "dp";
+    case Strategy::DpCpp:
+      return "dp-cpp";
     case Strategy::Ddp:
       return "ddp";
   }

@@ -13,7 +13,8 @@
 
 namespace lockstep {
 
-enum class Strategy { Single, Dp, Ddp };
+// Dp: torch.nn.DataParallel. DpCpp: LibTorch's data_parallel, which only `lockstep measure` runs, on GPUs.
+enum class Strategy { Single, Dp, DpCpp, Ddp };
 enum class Precision { Fp32, Tf32, AmpFp16, AmpBf16 };
 enum class Switch { Auto, Off, On };
 enum class OptimizerKind { None, Sgd, SgdMomentum, Adam, AdamW };
@@ -29,7 +30,9 @@ enum class FrontEnd { Auto, Python, Cpp };
 enum class HostSync { None, EachStep };
 enum class JitterPer { Step, Rank, Op };
 
-const char* name_of(Strategy strategy);    // single, dp, ddp
+// One process drives all GPUs, a replica of the model on each.
+bool has_replicas(Strategy strategy);
+const char* name_of(Strategy strategy);    // single, dp, dp-cpp, ddp
 const char* name_of(Precision precision);  // fp32, tf32, amp-fp16, amp-bf16
 
 // Communication hooks of DDP; only `lockstep measure` runs them. None: the Reducer's own path, which divides while it

@@ -188,6 +188,8 @@ QColor Theme::strategy(Strategy s) const {
       return dark ? "#56b4e9" : "#0072b2";
     case Strategy::Dp:
       return dark ? "#f0a236" : "#c45500";
+    case Strategy::DpCpp:
+      return dark ? "#e08fb8" : "#a3527d";
     case Strategy::Single:
       break;
   }
@@ -260,6 +262,8 @@ QString strategy_name(Strategy strategy) {
       return QStringLiteral("DDP");
     case Strategy::Dp:
       return QStringLiteral("DP");
+    case Strategy::DpCpp:
+      return QStringLiteral("DP in C++");
     case Strategy::Single:
       break;
   }

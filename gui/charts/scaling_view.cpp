@@ -79,7 +79,7 @@ const Run* single_of(const Result& result) {
 void add_lines_of(std::vector<ScalingLine>& lines, const Result& result, Metric metric, ScalingLine::Kind kind,
                   const QString& suffix) {
   const Run* single = single_of(result);
-  for (const Strategy strategy : {Strategy::Single, Strategy::Dp, Strategy::Ddp}) {
+  for (const Strategy strategy : {Strategy::Single, Strategy::Dp, Strategy::DpCpp, Strategy::Ddp}) {
     ScalingLine line;
     line.kind = kind;
     line.strategy = strategy;

@@ -17,6 +17,7 @@
 #include "hwrunner/cuda/cuda_device.h"
 #include "hwrunner/cuda/cuda_facts.h"
 #include "hwrunner/cuda/torch_cuda_dp.h"
+#include "hwrunner/cuda/torch_cuda_dp_cpp.h"
 #include "hwrunner/gpu/event_clock.h"
 #include "hwrunner/gpu/gpu_watch.h"
 #include "hwrunner/trainers/torch_device.h"
@@ -145,9 +146,11 @@ class CudaDevice : public TorchDevice {
     return group;
   }
 
-  std::unique_ptr<TorchDp> make_data_parallel(std::shared_ptr<OpModule> base, int replicas, int threads) override {
+  std::unique_ptr<TorchDp> make_data_parallel(Strategy strategy, std::shared_ptr<OpModule> base, int replicas,
+                                              int threads) override {
     std::vector<at::Device> devices;
     for (int i = 0; i < replicas; ++i) devices.push_back(of_replica(i));
+    if (strategy == Strategy::DpCpp) return make_cuda_dp_cpp(std::move(base), std::move(devices), threads);
     auto made = std::make_unique<CudaDataParallel>(std::move(base), std::move(devices), threads);
     c10::cuda::CUDACachingAllocator::resetPeakStats(first_);  // GPU 0 held a second model for a moment
     return made;

@@ -28,7 +28,8 @@ std::string what_ran(const RunPlan& plan) {
     case Strategy::Ddp:
       return fmt::format("ddp, {} rank{}", plan.world_size, plan.world_size == 1 ? "" : "s");
     case Strategy::Dp:
-      return fmt::format("dp, {} replica{}", plan.world_size, plan.world_size == 1 ? "" : "s");
+    case Strategy::DpCpp:
+      return fmt::format("{}, {} replica{}", name_of(plan.strategy), plan.world_size, plan.world_size == 1 ? "" : "s");
     case Strategy::Single:
       break;
   }

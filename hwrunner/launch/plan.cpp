@@ -14,7 +14,7 @@ constexpr double kBuiltBytesPerSecond = 1e8;
 constexpr double kLauncherPatience = 1.25, kLauncherExtra_s = 1;
 
 std::optional<Strategy> strategy_of(const std::string& name) {
-  for (const Strategy one : {Strategy::Single, Strategy::Dp, Strategy::Ddp})
+  for (const Strategy one : {Strategy::Single, Strategy::Dp, Strategy::DpCpp, Strategy::Ddp})
     if (name == name_of(one)) return one;
   return std::nullopt;
 }

@@ -51,7 +51,7 @@ std::vector<std::int64_t> bench_sizes(const BenchPlan& plan);
 
 struct RunPlan {
   Strategy strategy = Strategy::Single;
-  int world_size = 1;  // ranks of ddp; replicas of dp, which is one process
+  int world_size = 1;  // ranks of ddp; replicas of dp and dp-cpp, which are one process
   std::int64_t per_gpu_batch = 1;
   int micro_steps = 1;
   int warm_up = 5, steps = 30;

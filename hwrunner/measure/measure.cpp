@@ -108,6 +108,7 @@ class Measurer {
   }
 
   std::optional<std::string> why_not(Strategy strategy, int gpus) const {
+    if (auto reason = strategy == Strategy::DpCpp ? why_no_dp_cpp() : std::nullopt) return reason;
     if (auto reason = points_.why_not(strategy, gpus)) return reason;
     if (!points_.batch_of(gpus)) return "the batch cannot be shared out";
     if (request_.world != nullptr) {
@@ -128,6 +129,16 @@ class Measurer {
     return std::nullopt;
   }
 
+  std::optional<std::string> why_no_dp_cpp() const {
+    if (scenario().front_end == FrontEnd::Python)
+      return "LibTorch's data_parallel is C++: the Python front end has none";
+    if (!request_.on_gpus) return "LibTorch's data_parallel wants GPUs: these are CPUs";
+    if (inputs_.model.ops.back().inputs.size() > 1)
+      return fmt::format("LibTorch's data_parallel gives one tensor, {} has {} outputs", inputs_.model.name,
+                         inputs_.model.ops.back().inputs.size());
+    return std::nullopt;
+  }
+
   // Gloo's ranks may share a GPU, NCCL's may not.
   bool shares_gpus(Strategy strategy) const {
     return strategy == Strategy::Ddp && request_.backend == Backend::Gloo && !request_.runner.devices.empty();
@@ -140,7 +151,9 @@ class Measurer {
     row.not_run = why_not(strategy, gpus);
     if (row.not_run) return row;
     const Batch batch = *points_.batch_of(gpus);
-    if (auto expected = points_.alone(strategy, gpus)) row.expected_step_s = expected->step_time_s;
+    // For timeouts and the time left: DataParallel's step stands in for data_parallel's, of which there is no model.
+    const Strategy like = strategy == Strategy::DpCpp ? Strategy::Dp : strategy;
+    if (auto expected = points_.alone(like, gpus)) row.expected_step_s = expected->step_time_s;
     RunPlan& plan = row.launches.plan;
     plan.strategy = strategy;
     plan.world_size = gpus;

@@ -35,8 +35,9 @@ std::optional<Error> refused(const PaceRequest& request) {
     error.message = fmt::format("a paced run does not have {}", why);
     return error;
   };
-  if (request.point.strategy == Strategy::Dp)
-    return no("strategy", "dp", "DataParallel: its copies between GPUs have no real counterpart here");
+  if (has_replicas(request.point.strategy))
+    return no("strategy", name_of(request.point.strategy),
+              "DataParallel: its copies between GPUs have no real counterpart here");
   if (scenario.loader.active()) return no("input.loader", "", "a data loader");
   if (request.point.strategy != Strategy::Ddp) return std::nullopt;
   if (scenario.ddp.static_graph) return no("ddp.static_graph", "true", "static graphs");

@@ -193,7 +193,7 @@ std::shared_ptr<TorchDevice> accelerator_of(const RunPlan& plan, const RankPlace
   CudaDeviceOptions options;
   options.nccl = plan.backend == Backend::Nccl;
   options.wait_s = plan.timeouts.group_s;
-  if (plan.strategy == Strategy::Dp) options.devices = plan.world_size;
+  if (has_replicas(plan.strategy)) options.devices = plan.world_size;
   // Gloo's ranks may share a GPU; NCCL's may not.
   if (plan.strategy == Strategy::Ddp) options.first = options.nccl ? place.local_rank : place.local_rank % there;
   if (const int wanted = options.first + options.devices; wanted > there)

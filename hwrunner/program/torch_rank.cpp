@@ -34,6 +34,7 @@ void check(const RunPlan& plan, const Scenario& scenario) {
   if (plan.backend == Backend::Nccl && !plan.on_gpus) refuse("NCCL needs GPUs, and the plan is for CPUs");
   if (plan.benches()) return;
   if (plan.paced()) return;  // Pace::make knows what it does not have
+  if (!plan.on_gpus && plan.strategy == Strategy::DpCpp) refuse("LibTorch's data_parallel wants GPUs: these are CPUs");
   if (!plan.on_gpus && scenario.precision == Precision::Tf32)
     refuse("a CPU has no TF32: `precision: tf32` needs a GPU");
   if (scenario.loader.active()) refuse("the hardware runner has no data loader yet: leave `loader` out");
@@ -63,7 +64,7 @@ GroupOptions group_of(const RunPlan& plan, const RankPlace& place, const Scenari
 TrainerOptions options_of(const RunPlan& plan, const RankPlace& place, const Scenario& scenario) {
   TrainerOptions options;
   options.strategy = plan.strategy;
-  if (plan.strategy == Strategy::Dp) options.replicas = plan.world_size;
+  if (has_replicas(plan.strategy)) options.replicas = plan.world_size;
   options.batch = plan.per_gpu_batch;
   options.micro_steps = plan.micro_steps;
   options.no_sync = scenario.accumulate_no_sync;
@@ -162,6 +163,7 @@ class TorchRank : public RankTrainer {
 
   std::string implementation() const override {
     if (plan_.strategy == Strategy::Dp) return plan_.on_gpus ? "coalesced" : "cpu stand-in";
+    if (plan_.strategy == Strategy::DpCpp) return "LibTorch data_parallel";
     const std::string name = plan_.strategy == Strategy::Ddp ? "c10d Reducer" : "LibTorch module";
     return plan_.paced() ? name + ", paced" : name;
   }

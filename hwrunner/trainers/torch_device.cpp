@@ -1,5 +1,7 @@
 #include "hwrunner/trainers/torch_device.h"
 
+#include <stdexcept>
+
 #include "hwrunner/trainers/torch_dp.h"
 #include "hwrunner/trainers/torch_group.h"
 
@@ -19,7 +21,9 @@ class CpuDevice : public TorchDevice {
                                                     const std::shared_ptr<Pace>& pace) override {
     return make_gloo_group(options, pace);
   }
-  std::unique_ptr<TorchDp> make_data_parallel(std::shared_ptr<OpModule> base, int replicas, int threads) override {
+  std::unique_ptr<TorchDp> make_data_parallel(Strategy strategy, std::shared_ptr<OpModule> base, int replicas,
+                                              int threads) override {
+    if (strategy == Strategy::DpCpp) throw std::invalid_argument("LibTorch's data_parallel wants GPUs");
     return std::make_unique<DpStandIn>(std::move(base), replicas, threads);
   }
 };

@@ -53,8 +53,10 @@ class TorchDevice {
   // As make_gloo_group (torch_group.h), over what the device communicates with.
   virtual c10::intrusive_ptr<c10d::ProcessGroup> make_group(const GroupOptions& options,
                                                             const std::shared_ptr<Pace>& pace) = 0;
-  // DataParallel on `replicas` devices; `base` is on that of replica 0. `threads`: of each replica's operators.
-  virtual std::unique_ptr<TorchDp> make_data_parallel(std::shared_ptr<OpModule> base, int replicas, int threads) = 0;
+  // Dp or DpCpp on `replicas` devices; `base` is on that of replica 0. `threads`: of each replica's operators. Throws
+  // what it cannot do.
+  virtual std::unique_ptr<TorchDp> make_data_parallel(Strategy strategy, std::shared_ptr<OpModule> base, int replicas,
+                                                      int threads) = 0;
 };
 
 // The CPUs of this process, with Gloo and the stand-in for DataParallel.

@@ -36,7 +36,7 @@ class TorchTrainer : public Trainer {
     module_->train(!options.evaluation_mode);
     at::manual_seed(options.seed + static_cast<std::uint64_t>(options.group.rank));  // of dropouts
     const std::int64_t world = options.strategy == Strategy::Ddp ? options.group.world : 1;
-    const std::int64_t samples = options.batch * (options.strategy == Strategy::Dp ? options.replicas : 1);
+    const std::int64_t samples = options.batch * (has_replicas(options.strategy) ? options.replicas : 1);
     for (int m = 0; m < options.micro_steps; ++m) {
       if (pace_) {
         batches_.emplace_back();
@@ -48,9 +48,9 @@ class TorchTrainer : public Trainer {
     if (pace_) options_.optimizer = OptimizerKind::None;  // it waits, and changes nothing
     optimizer_.emplace(options_, module_->parameters_in_order());
     if (options.strategy == Strategy::Ddp) ddp_ = std::make_unique<Ddp>(*module_, options_);
-    // On one device DataParallel calls its module as it is: torch/nn/parallel/data_parallel.py.
-    if (options.strategy == Strategy::Dp && options.replicas > 1)
-      dp_ = device_->make_data_parallel(module_, options.replicas, options.threads);
+    // On one device DataParallel calls its module as it is: torch/nn/parallel/data_parallel.py, data_parallel.h.
+    if (has_replicas(options.strategy) && options.replicas > 1)
+      dp_ = device_->make_data_parallel(options.strategy, module_, options.replicas, options.threads);
     if (dp_) dp_->set_amp(&amp_);
     if (dp_) dp_->set_gil(options.gil_hold_s);
   }

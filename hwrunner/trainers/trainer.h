@@ -36,7 +36,7 @@ struct GroupOptions {
 
 struct TrainerOptions {
   Strategy strategy = Strategy::Single;
-  int replicas = 1;        // Dp: threads of this process, each with its part of the batch
+  int replicas = 1;        // Dp, DpCpp: of this process, each with its part of the batch
   std::int64_t batch = 1;  // samples of one micro-step of this rank, or of each replica
   int micro_steps = 1;
   bool no_sync = true;  // gradients of all micro-steps but the last stay local
@@ -79,7 +79,7 @@ struct MeasuredStep {
   double copy_to_device_s = 0;  // of the batch
   double prepare_s = 0;         // clearing gradients; under DDP also the rebuilding of buckets
   double buffer_broadcast_s = 0, forward_s = 0, backward_s = 0;
-  double scatter_s = 0, replicate_s = 0, gather_s = 0, gradient_reduce_s = 0;  // Dp
+  double scatter_s = 0, replicate_s = 0, gather_s = 0, gradient_reduce_s = 0;  // Dp; DpCpp reduces in backward_s
   double exposed_communication_s = 0;  // from the end of the backward pass until the last gradient is back
   double optimizer_s = 0;
   double loss = 0;                      // of the last micro-step

@@ -77,7 +77,7 @@ std::string family_of(const std::string& implementation) {
                                                               {"coalesced", "dp"},
                                                               {"torch.nn.DataParallel", "dp"},
                                                               {"model of data_parallel", "dp-cpp"},
-                                                              {"libtorch data_parallel", "dp-cpp"},
+                                                              {"LibTorch data_parallel", "dp-cpp"},
                                                               {"model of the stand-in", "stand-in"},
                                                               {"cpu stand-in", "stand-in"}};
   // "c10d Reducer, paced": computing was paced, the family is the same.

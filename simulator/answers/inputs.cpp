@@ -56,9 +56,18 @@ namespace {
 
 std::optional<Error> not_predicted(const Scenario& scenario) {
   const bool syncs = scenario.host_sync != HostSync::None;
-  if (scenario.ddp.hook == CommHook::None && scenario.front_end != FrontEnd::Cpp && !syncs) return std::nullopt;
+  const auto& strategies = scenario.strategies;
+  const bool cpp = std::find(strategies.begin(), strategies.end(), Strategy::DpCpp) != strategies.end();
+  if (scenario.ddp.hook == CommHook::None && scenario.front_end != FrontEnd::Cpp && !syncs && !cpp) return std::nullopt;
   Error error;
   error.kind = ErrorKind::NotSupported;
+  if (cpp) {
+    error.key = "strategy";
+    error.found = name_of(Strategy::DpCpp);
+    error.message = "predictions know no dp-cpp (LibTorch's data_parallel) yet; `lockstep measure` runs it on GPUs";
+    error.allowed = "single, dp, ddp";
+    return error;
+  }
   if (scenario.front_end == FrontEnd::Cpp) {
     error.key = "front_end";
     error.message = "predictions are of Python's host times; `lockstep measure` runs cpp";

@@ -81,6 +81,8 @@ std::string implementation_of(const PointInputs& inputs) {
       return "model of DDP";
     case Strategy::Dp:
       return on_cpu ? "model of the stand-in" : "model of DataParallel";
+    case Strategy::DpCpp:
+      LOCKSTEP_ENSURE(false, "there is no model of {}", name_of(inputs.strategy));
     case Strategy::Single:
       break;
   }

@@ -175,8 +175,9 @@ Expected<double> Points::single_step_s(const Batch& batch) {
 std::optional<std::string> Points::why_not(Strategy strategy, int gpus) const {
   const int node = inputs_.topology.gpus_on(0);
   if (strategy == Strategy::Single) return std::nullopt;
-  if (strategy == Strategy::Dp && gpus > node)
-    return "DataParallel runs in one process: one node has " + counted(node, "GPU");
+  if (has_replicas(strategy) && gpus > node)
+    return std::string(strategy == Strategy::Dp ? "DataParallel" : "data_parallel") +
+           " runs in one process: one node has " + counted(node, "GPU");
   if (!batch_of(gpus))
     return fmt::format("a global batch of {} cannot be shared out evenly among {} x {}",
                        *inputs_.scenario().global_batch, counted(gpus, "GPU"),

@@ -29,7 +29,7 @@ template <>
 struct EnumNames<Strategy> {
   static const char* name(Strategy value) { return name_of(value); }
   static std::optional<Strategy> value(std::string_view name) {
-    for (const Strategy one : {Strategy::Single, Strategy::Dp, Strategy::Ddp})
+    for (const Strategy one : {Strategy::Single, Strategy::Dp, Strategy::DpCpp, Strategy::Ddp})
       if (name == name_of(one)) return one;
     return std::nullopt;
   }

@@ -1,6 +1,7 @@
 // One GPU without a wrapper: the baseline of every other strategy.
 #include <algorithm>
 
+#include "simulator/base/ensure.h"
 #include "simulator/strategies/input_copy.h"
 #include "simulator/strategies/iteration.h"
 #include "simulator/strategies/loader_wait.h"
@@ -52,6 +53,8 @@ StepGraph build_step_graph(const StepContext& context) {
       [[fallthrough]];
     case Strategy::Single:
       break;
+    case Strategy::DpCpp:
+      LOCKSTEP_ENSURE(false, "there is no step graph of {}", name_of(request.strategy));
   }
   return build_single(context);
 }

@@ -95,6 +95,9 @@ TEST(Blame, an_end_with_code_0_before_the_last_step_is_a_failure) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->sentence,
             "rank 0 ended with exit code 0 before its time during step 4 of repeat 1 (dp, 2 replicas)");
+  const auto other = blame(fake_plan(Strategy::DpCpp, 2), {early}, false);
+  ASSERT_TRUE(other);
+  EXPECT_THAT(other->sentence, HasSubstr("(dp-cpp, 2 replicas)"));
 }
 
 TEST(Blame, says_what_a_rank_was_at) {

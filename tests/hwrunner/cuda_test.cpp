@@ -370,6 +370,21 @@ TEST_F(OnGpus, data_parallel_gives_the_gradients_of_the_whole_batch) {
   expect_near(gradients(options), wanted);
 }
 
+TEST_F(OnGpus, the_data_parallel_of_libtorch_gives_the_gradients_of_the_whole_batch) {
+  if (gpus() < 2) GTEST_SKIP() << "fewer than two GPUs";
+  const auto wanted = gradients(options_of(Strategy::Single, 1, 8));
+  TrainerOptions options = options_of(Strategy::DpCpp, 2, 4);
+  CudaDeviceOptions two;
+  two.devices = 2;
+  options.device = make_cuda_device(two);
+  expect_near(gradients(options), wanted);
+  options.threads = 4;  // the replicas' forward passes at once
+  expect_near(gradients(options), wanted);
+  options.input.source = InputSource::Host;
+  options.input.dp_copy = DpCopy::Scatter;
+  expect_near(gradients(options), wanted);
+}
+
 TEST_F(OnGpus, the_side_kernel_moves_about_as_much_as_it_is_asked_to) {
   if (gpus() < 1) GTEST_SKIP() << "no GPU";
   auto kernel = SideKernel::make(0);

@@ -129,9 +129,10 @@ class FakeTrainer : public RankTrainer {
       std::ofstream(fmt::format("{}/{}", folder, ::getpid())) << place.rank;
   }
   std::string implementation() const override {
-    return plan_.strategy == Strategy::Ddp  ? "c10d Reducer"
-           : plan_.strategy == Strategy::Dp ? "cpu stand-in"
-                                            : "LibTorch module";
+    return plan_.strategy == Strategy::Ddp     ? "c10d Reducer"
+           : plan_.strategy == Strategy::Dp    ? "cpu stand-in"
+           : plan_.strategy == Strategy::DpCpp ? "LibTorch data_parallel"
+                                               : "LibTorch module";
   }
   std::map<std::string, std::string> software() const override { return {{"torch", "0.0-fake"}}; }
   std::string network_interface() const override { return place_.world_size > 1 ? "lo" : ""; }

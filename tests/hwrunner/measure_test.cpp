@@ -226,6 +226,41 @@ TEST_F(Measure, takes_a_loop_that_reads_the_loss_back_which_predictions_refuse) 
   EXPECT_EQ(lockstep_in_process({"predict", "-"}, std::string(small()) + "loop: {host_sync: none}\n").code, 0);
 }
 
+TEST_F(Measure, runs_no_data_parallel_of_libtorch_on_cpus_and_says_why) {
+  const Outcome outcome = measured({"--json", "--set", "strategy=[dp-cpp, ddp]", "--set", "measure.repeats=1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json result = document(outcome);
+  ASSERT_EQ(result["runs"].size(), 3U);
+  EXPECT_EQ(result["runs"][1]["strategy"], "dp-cpp");
+  EXPECT_EQ(result["runs"][1]["not_run"], "LibTorch's data_parallel wants GPUs: these are CPUs");
+  EXPECT_TRUE(result["runs"][2].contains("step_time_s"));
+  EXPECT_TRUE(result_from_json(outcome.out, "x.json"));
+  EXPECT_EQ(pids_.all().size(), 4U);  // two rows, a plain pass and one with marks
+}
+
+TEST_F(Measure, predictions_refuse_the_data_parallel_of_libtorch) {
+  const std::string wanted = std::string(small()) + "front_end: auto\n";
+  EXPECT_EQ(lockstep_in_process({"show", "scenario", "-", "--set", "strategy=dp-cpp"}, wanted).code, 0);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"predict", "-"},
+                                             {"explain", "-"},
+                                             {"sweep", "-"},
+                                             {"solve", "-", "--for", "batch.per_gpu", "--given", "efficiency=90%"},
+                                             {"measure", "-", "--paced"}}) {
+    std::vector<std::string> all = words;
+    // A sweep takes a list apart: the other values have their points.
+    all.insert(all.end(), {"--set", words.front() == "sweep" ? "strategy=dp-cpp" : "strategy=[dp, dp-cpp]"});
+    const Outcome outcome = lockstep_in_process(all, wanted);
+    EXPECT_EQ(outcome.code, 1) << words.front();
+    EXPECT_THAT(outcome.err, HasSubstr("strategy")) << words.front();
+    EXPECT_THAT(outcome.err, HasSubstr("predictions know no dp-cpp")) << words.front();
+  }
+  const Outcome swept = lockstep_in_process({"sweep", "-", "--json", "--set", "strategy=[dp, dp-cpp]"}, wanted);
+  EXPECT_EQ(swept.code, 0) << swept.err;
+  EXPECT_THAT(swept.out, HasSubstr("predictions know no dp-cpp"));
+  EXPECT_THAT(pids_.all(), IsEmpty());
+}
+
 TEST_F(Measure, is_refused_for_another_machine_with_the_hint) {
   const Outcome gpus = measured({}, "", "model: resnet18\nbatch: {per_gpu: 2}\ntopology: dgx-a100-80gb\ngpus: 2\n");
   EXPECT_EQ(gpus.code, 1);
@@ -254,6 +289,79 @@ TEST_F(Measure, on_gpus_runs_what_they_hold_and_describes_them) {
   const Outcome none = measured({"--backend", "nccl", "--set", "topology=dgx-a100-80gb"});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("no NCCL here: no NVIDIA driver on this machine"));
+}
+
+TEST_F(Measure, on_gpus_runs_the_data_parallel_of_libtorch) {
+  setenv("LOCKSTEP_FAKE_PROBE", "gpu", 1);
+  const Outcome outcome = measured({"--json", "--backend", "nccl", "--set", "topology=dgx-a100-80gb", "--set", "gpus=1",
+                                    "--set", "strategy=dp-cpp", "--set", "measure.repeats=1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json run = document(outcome)["runs"].back();
+  EXPECT_EQ(run["strategy"], "dp-cpp");
+  EXPECT_EQ(run["implementation"], "LibTorch data_parallel");
+  EXPECT_EQ(run["processes"], 1);
+  EXPECT_GT(run["step_time_s"], 0);
+}
+
+// The plans of dp-cpp on 1, 2 and 4 of two GPUs, and why the others have none.
+struct Planned {
+  std::vector<RunPlan> plans;
+  std::vector<std::string> not_run;
+};
+Planned planned_dp_cpp(const std::string& model, const std::string& more = "") {
+  const auto inputs = load_inputs({"model: " + model +
+                                       "\nbatch: {per_gpu: 4}\ntopology: dgx-a100-80gb\ngpus: [1, 2, 4]\n"
+                                       "strategy: dp-cpp\n" +
+                                       more,
+                                   "x.yaml",
+                                   {}},
+                                  Accept::Measured);
+  EXPECT_TRUE(inputs) << to_text(inputs.error().front());
+  if (!inputs) return {};
+  Planned planned;
+  MeasureRequest request;
+  request.on_gpus = true;
+  request.backend = Backend::Nccl;
+  request.runner.devices = {"NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB"};
+  request.machine = this_machine();
+  request.launch = [&](const RunPlan& plan, const LaunchOptions&) {
+    if (plan.strategy != Strategy::Single) planned.plans.push_back(plan);
+    LaunchOutcome outcome;
+    outcome.failure.emplace();
+    outcome.failure->sentence = "tried";
+    return outcome;
+  };
+  for (const Run& run : measure(*inputs, request).result.runs)
+    if (run.strategy == Strategy::DpCpp && run.not_run != "tried") planned.not_run.push_back(run.not_run.value_or(""));
+  return planned;
+}
+
+TEST(MeasureOnGpus, the_data_parallel_of_libtorch_is_one_process_with_a_replica_on_each) {
+  const Planned planned = planned_dp_cpp("{mlp: {inputs: 16, hidden: [8], outputs: 4}}");
+  ASSERT_EQ(planned.plans.size(), 2U);
+  EXPECT_EQ(planned.plans[0].world_size, 1);
+  EXPECT_EQ(planned.plans[1].world_size, 2);
+  for (const RunPlan& plan : planned.plans) {
+    EXPECT_EQ(plan.strategy, Strategy::DpCpp);
+    EXPECT_EQ(plan.processes(), 1);
+    EXPECT_TRUE(plan.on_gpus);
+    EXPECT_GE(plan.timeouts.group_s, 60);
+    const auto read = plan_from_json(plan_to_json(plan));
+    ASSERT_TRUE(read) << to_text(read.error().front());
+    EXPECT_EQ(*read, plan);
+  }
+  EXPECT_THAT(planned.not_run, ::testing::ElementsAre("this machine has 2 GPUs"));
+}
+
+TEST(MeasureOnGpus, the_data_parallel_of_libtorch_takes_no_python_and_no_network_of_two_outputs) {
+  const Planned python = planned_dp_cpp("resnet18", "front_end: python\n");
+  EXPECT_TRUE(python.plans.empty());
+  EXPECT_THAT(python.not_run, ::testing::Each(HasSubstr("the Python front end has none")));
+  EXPECT_EQ(python.not_run.size(), 3U);
+  const Planned two = planned_dp_cpp("inception-v3");
+  EXPECT_TRUE(two.plans.empty());
+  EXPECT_THAT(two.not_run, ::testing::Each(HasSubstr("has 2 outputs")));
+  EXPECT_EQ(two.not_run.size(), 3U);
 }
 
 TEST(MeasureOnGpus, ranks_of_gloo_may_share_one_and_are_not_pinned) {

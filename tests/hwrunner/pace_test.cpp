@@ -198,6 +198,7 @@ void expect_refused(const Inputs& inputs, Strategy strategy, const std::string& 
 
 TEST(Pace, WhatHasNoRealCounterpartIsRefusedByName) {
   expect_refused(resnet(), Strategy::Dp, "strategy");
+  expect_refused(resnet(), Strategy::DpCpp, "strategy");
   expect_refused(resnet("ddp: {static_graph: true}\n"), Strategy::Ddp, "ddp.static_graph");
   expect_refused(resnet("ddp: {find_unused_parameters: true}\n"), Strategy::Ddp, "ddp.find_unused_parameters");
 }

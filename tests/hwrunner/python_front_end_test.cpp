@@ -376,6 +376,8 @@ TEST_F(PythonFrontEnd, AWorkerSaysInARecordWhatItCannotDo) {
   EXPECT_EQ((*dp)["type"], "error");
   EXPECT_EQ((*dp)["kind"], "refused");
   EXPECT_NE((*dp)["message"].get<std::string>().find("DataParallel needs GPUs"), std::string::npos);
+  plan["strategy"] = "dp-cpp";
+  EXPECT_EQ((*error_of({}))["message"], "the Python front end does not run `dp-cpp`");
   plan["strategy"] = "ddp";
   plan["world_size"] = 2;
   const Json size = *error_of({{"RANK", "0"}, {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "127.0.0.1"}});

@@ -196,6 +196,13 @@ TEST_F(Runner, stands_in_for_data_parallel_with_replicas_in_one_process) {
     EXPECT_EQ(parts.count(part), 1U) << part;
 }
 
+TEST_F(Runner, refuses_the_data_parallel_of_libtorch_on_cpus) {
+  const LaunchOutcome outcome = launched(plan_of(Strategy::DpCpp, 2));
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_TRUE(outcome.failure->refused);
+  EXPECT_THAT(outcome.failure->sentence, HasSubstr("LibTorch's data_parallel wants GPUs"));
+}
+
 // Two machines of one GPU each: nothing here but their times.
 RunPlan paced_plan(const std::string& ddp = "bucket_cap: 2KiB") {
   RunPlan plan = plan_of(Strategy::Ddp, 2);

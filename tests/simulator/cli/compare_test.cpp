@@ -124,6 +124,7 @@ TEST_F(Compare, families_are_not_mixed_unless_forced) {
   EXPECT_THAT(refused.err, HasSubstr("--force"));
   EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("b.json"), "--force"}).code, 0);
   EXPECT_EQ(family_of("c10d Reducer, paced"), family_of("model of DDP"));
+  EXPECT_EQ(family_of("LibTorch data_parallel"), "dp-cpp");
 }
 
 TEST_F(Compare, rows_of_one_side_alone_are_named_and_nothing_in_common_is_an_error) {
