@@ -58,6 +58,7 @@ Pace::Pace(const PaceRequest& request)
       graph_(build_step_graph(context_)),
       rank_(request.rank),
       class_(graph_.class_of(request.rank)),
+      alone_(request.point.gpus == 1),
       dilate_(request.dilate),
       jitter_(jitter_of(*request.point.scenario)) {
   LOCKSTEP_ENSURE(dilate_ > 0, "dilate is {}", dilate_);
@@ -119,6 +120,7 @@ void Pace::gradient(ParameterId id) {
 }
 
 int Pace::launch() {
+  if (alone_) return kNobodyElse;
   const auto bucket = static_cast<std::size_t>(launches_++);
   LOCKSTEP_ENSURE(bucket < marks().launched.size(), "all-reduce {} of {}", bucket + 1, marks().launched.size());
   advance(marks().launched[bucket]);
@@ -129,6 +131,7 @@ int Pace::launch() {
 }
 
 void Pace::ended(int bucket) {
+  if (bucket == kNobodyElse) return;
   const std::lock_guard lock(mutex_);
   const double now = model_now();
   ends_[static_cast<std::size_t>(marks().buckets[static_cast<std::size_t>(bucket)])] = now;

@@ -40,11 +40,13 @@ class Pace {
   void met();
   void forward(std::size_t op);   // until its forward pass is done; the loss last
   void gradient(ParameterId id);  // until it is final
-  int launch();                   // until the next bucket's all-reduce starts; gives its number in this step
-  void backward_done();           // until the backward pass is done, without what it waits for
-  void reduced();                 // until the buckets are back and copied out
-  void end_step();                // until the optimizer is done
-  void ended(int bucket);         // an all-reduce is over; from any thread
+  // Until the next bucket's all-reduce starts; gives its number in this step. A rank alone reduces with nobody, which
+  // takes no time in the model: kNobodyElse, at once.
+  int launch();
+  void backward_done();    // until the backward pass is done, without what it waits for
+  void reduced();          // until the buckets are back and copied out
+  void end_step();         // until the optimizer is done
+  void ended(int bucket);  // an all-reduce is over; from any thread
 
   // Where the compute stream stands, in the model's time.
   double model_s() const { return cursor_.stream; }
@@ -60,6 +62,8 @@ class Pace {
   const std::vector<std::int64_t>& bucket_bytes(int step) const { return graph_.program(step).bucket_bytes; }
 
  private:
+  static constexpr int kNobodyElse = -1;
+
   explicit Pace(const PaceRequest& request);
   struct Environment {
     const Pace& pace;
@@ -80,6 +84,7 @@ class Pace {
   StepContext context_;
   StepGraph graph_;
   int rank_, class_;
+  bool alone_;
   double dilate_;
   JitterSource jitter_;
   std::vector<ProgramMarks> marks_;        // of the warm-up programs, then the steady one

@@ -215,7 +215,13 @@ int measure_with(const MeasureArguments& arguments, ScenarioText text, Crew* cre
   if (crew != nullptr) describe_crew(*crew, measurement.result);
   clear_progress(output);
   const Result& result = measurement.result;
-  if (!write_result(in_form(arguments, result, job.inputs, output), arguments.common, output)) return kRunFailed;
+  const std::string answer = in_form(arguments, result, job.inputs, output);
+  if (!write_result(answer, arguments.common, output)) {
+    CommonArguments here = arguments.common;  // long work is not lost with a disk that is full
+    here.output_file.clear();
+    if (!arguments.common.output_file.empty()) write_result(answer, here, output);
+    return kRunFailed;
+  }
   if (result.partial && (form != Form::Text || !arguments.common.output_file.empty()))
     output.err << "lockstep: partial result: " << *result.partial << '\n';
   if (measurement.interrupted) return kInterrupted;
@@ -254,6 +260,8 @@ int measure_in_crew(const MeasureArguments& arguments, const CrewPlace& place, O
 int run_measure(const MeasureArguments& arguments, Output& output) {
   const Form form = arguments.common.form;
   if (auto wrong = wrong_together(arguments)) return report_errors({*wrong}, form, output);
+  for (const std::string& file : {arguments.common.output_file, arguments.trace_file})
+    if (auto wrong = cannot_write_to(file)) return report_errors({*wrong}, form, output);
   const auto place = crew_place(arguments);
   if (!place) return report_errors(place.error(), form, output);
   const StopOnSignals signals;

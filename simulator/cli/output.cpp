@@ -112,6 +112,27 @@ bool write_data(const std::string& data, const CommonArguments& common, Output& 
   return false;
 }
 
+std::optional<Error> cannot_write_to(const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(file).parent_path();
+  std::error_code code;
+  std::string reason;
+  if (file.empty()) return std::nullopt;
+  if (fs::is_directory(file, code))
+    reason = "it is a folder";
+  else if (fs::exists(file, code))
+    reason = ::access(file.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
+  else if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+    reason = std::strerror(errno);
+  if (reason.empty()) return std::nullopt;
+  Error error;
+  error.kind = ErrorKind::Io;
+  error.file = file;
+  error.message = fmt::format("the result cannot be written there: {}", reason);
+  error.hint = "nothing was run";
+  return error;
+}
+
 int report_errors(const Errors& errors, Form form, Output& output) {
   clear_progress(output);
   if (form == Form::Json) {

@@ -45,6 +45,9 @@ bool write_result(const std::string& text, const CommonArguments& common, Output
 // The same as it is, whatever the form.
 bool write_data(const std::string& data, const CommonArguments& common, Output& output);
 
+// Before long work: nothing, or that no file can be written there. What only writing shows (a full disk) is not seen.
+std::optional<Error> cannot_write_to(const std::string& file);
+
 // Shows errors as the command's form asks: one line each on `err`, or the error document (JSON lines: one line) on
 // `out`. Returns the exit code: 2 when the first says that a run failed, else 1.
 int report_errors(const Errors& errors, Form form, Output& output);

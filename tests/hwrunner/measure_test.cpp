@@ -452,6 +452,23 @@ class MeasureProgram : public Measure {
   }
 };
 
+TEST_F(Measure, looks_at_the_path_of_its_result_before_it_starts_anything) {
+  for (const char* option : {"-o", "--trace"}) {
+    const Outcome outcome = measured({"--json", option, "/no-such-folder/result.json"});
+    EXPECT_EQ(outcome.code, 1) << option;
+    EXPECT_THAT(outcome.out, HasSubstr("/no-such-folder/result.json"));
+    EXPECT_THAT(outcome.out, HasSubstr("nothing was run"));
+  }
+  EXPECT_THAT(pids_.all(), IsEmpty());
+}
+
+TEST_F(Measure, a_result_that_finds_no_room_in_its_file_is_printed) {
+  const Outcome outcome = measured({"-o", "/dev/full"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("the result cannot be written"));
+  EXPECT_THAT(outcome.out, HasSubstr("strategy"));
+}
+
 TEST_F(MeasureProgram, interrupted_writes_what_it_has_and_leaves_with_130) {
   const std::string file = pids_.folder() + "-result.json";
   const pid_t child = start(file);

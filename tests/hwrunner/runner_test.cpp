@@ -204,8 +204,8 @@ TEST_F(Runner, refuses_the_data_parallel_of_libtorch_on_cpus) {
 }
 
 // Two machines of one GPU each: nothing here but their times.
-RunPlan paced_plan(const std::string& ddp = "bucket_cap: 2KiB") {
-  RunPlan plan = plan_of(Strategy::Ddp, 2);
+RunPlan paced_plan(const std::string& ddp = "bucket_cap: 2KiB", int ranks = 2) {
+  RunPlan plan = plan_of(Strategy::Ddp, ranks);
   plan.dilate = 2;
   plan.scenario =
       "model: {mlp: {inputs: 40, hidden: [64], outputs: 10}}\nbatch: {per_gpu: 4}\n"
@@ -213,6 +213,14 @@ RunPlan paced_plan(const std::string& ddp = "bucket_cap: 2KiB") {
       "precision: amp-fp16\nnoise: none\nddp: {" +
       ddp + "}\n";
   return plan;
+}
+
+TEST_F(Runner, paced_on_one_rank_reduces_with_nobody) {
+  const LaunchOutcome outcome = launched(paced_plan("bucket_cap: 2KiB", 1));
+  ASSERT_FALSE(outcome.failure) << outcome.failure->sentence;
+  ASSERT_EQ(outcome.ranks.size(), 1U);
+  EXPECT_EQ(bucket_bytes(outcome.ranks[0], 3), (std::vector<std::int64_t>{2560, 10280, 256}));
+  expect_parts_that_fit(outcome.ranks[0]);
 }
 
 TEST_F(Runner, paced_has_the_real_reducer_and_the_predicted_buckets) {

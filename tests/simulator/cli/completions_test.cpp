@@ -76,7 +76,8 @@ TEST(Completions, set_offers_every_key_of_the_field_table_and_its_values) {
     EXPECT_EQ(std::count(keys.begin(), keys.end(), field.key + "="), now ? 1 : 0) << field.key;
   }
   EXPECT_TRUE(after({"predict", "x", "--set", "ddp"}).no_space);
-  EXPECT_THAT(texts({"predict", "--set", "strategy="}), ElementsAre("strategy=single", "strategy=dp", "strategy=ddp"));
+  EXPECT_THAT(texts({"predict", "--set", "strategy="}),
+              ElementsAre("strategy=single", "strategy=dp", "strategy=dp-cpp", "strategy=ddp"));
   EXPECT_THAT(texts({"predict", "--set", "ddp.static_graph=t"}), ElementsAre("ddp.static_graph=true"));
   EXPECT_THAT(texts({"predict", "--set", "model=resnet15"}), ElementsAre("model=resnet152"));
   EXPECT_THAT(texts({"predict", "--set", "topology.fabric=o"}), ElementsAre("topology.fabric=own"));
@@ -161,7 +162,7 @@ TEST_F(Scripts, bash_completes_commands_options_keys_values_and_names) {
 }
 
 TEST_F(Scripts, bash_hands_back_what_stands_behind_the_equals_sign) {
-  EXPECT_THAT(bash("lockstep predict --set strategy ="), ElementsAre("single", "dp", "ddp")) << err_;
+  EXPECT_THAT(bash("lockstep predict --set strategy ="), ElementsAre("single", "dp", "dp-cpp", "ddp")) << err_;
   EXPECT_THAT(bash("lockstep predict --set strategy = dd"), ElementsAre("ddp"));
   EXPECT_THAT(bash("lockstep predict --set = strategy = dd"), ElementsAre("ddp"));
   EXPECT_THAT(bash("lockstep predict --set strategy = ddp pcie"), ElementsAre("pcie-box"));
