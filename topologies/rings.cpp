@@ -192,8 +192,9 @@ Intra by_pcie(const Place& at) {
 }
 
 // Gloo's ring over loopback TCP. Per flow 1.5 GB/s, measured on a bucket of 100 MB between two pinned ranks that had
-// nothing else to do (one EPYC of 2024 at 2.6 GHz); two kernel copies allow 1 to 5 GB/s. All flows together cross host memory six times (out of the sender, into and out of the kernel, into the
-// receiver, and the reduction's read and write). Uncalibrated.
+// nothing else to do (one EPYC of 2024 at 2.6 GHz); two kernel copies allow 1 to 5 GB/s. All flows together cross host
+// memory six times (out of the sender, into and out of the kernel, into the receiver, and the reduction's read and
+// write). Uncalibrated.
 Intra by_loopback(const Place& at) {
   constexpr double kFlow = 1.5 * kGB, kPasses = 6;
   const Topology& t = at.t;

@@ -23,10 +23,10 @@ struct MeasuredResult {
 };
 
 struct Shown {
-  std::shared_ptr<const Result> result;  // the newest prediction; nullptr where there is none
+  std::shared_ptr<const Result> result;      // the newest prediction; nullptr where there is none
   std::shared_ptr<const Topology> topology;  // the machine of the scenario; nullptr where there is none
-  bool estimated = false;                // without contention, no bands; the simulation follows
-  bool stale = false;                    // the scenario is another one by now
+  bool estimated = false;                    // without contention, no bands; the simulation follows
+  bool stale = false;                        // the scenario is another one by now
   std::vector<MeasuredResult> measured;
   std::shared_ptr<const Result> baseline;  // pinned; nullptr where nothing is
 };

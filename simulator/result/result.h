@@ -163,11 +163,11 @@ struct Run {
   std::map<std::string, std::string> ddp_logging_data;  // measured: what DDP's own logger says on rank 0
   std::optional<bool> fits_memory;                      // what each rank reserves against the memory of its GPU
   std::optional<double> cpu_utilization, epoch_time_s, total_time_s, cost_per_epoch, cost_total;
-  std::vector<std::string> notes;  // settings without effect, doubts: each a sentence
-  std::vector<Span> timeline;      // of the critical rank in the shown step; only kept when asked for
-  std::string timeline_ranks;      // whose: as in RankStats
+  std::vector<std::string> notes;             // settings without effect, doubts: each a sentence
+  std::vector<Span> timeline;                 // of the critical rank in the shown step; only kept when asked for
+  std::string timeline_ranks;                 // whose: as in RankStats
   std::vector<RankTimeline> other_timelines;  // of ranks that do something else, at most kMostOtherTimelines of them
-  std::vector<StepPart> parts;     // of the same step, adding up to breakdown_s cause by cause; only when asked for
+  std::vector<StepPart> parts;  // of the same step, adding up to breakdown_s cause by cause; only when asked for
 
   double part_s(Cause cause) const { return breakdown_s[static_cast<std::size_t>(cause)]; }
 };

@@ -99,8 +99,8 @@ struct StepGraph {
   std::unordered_map<std::string, std::int32_t> link_index;  // id -> index into links; kept by add_link()
   double launch_latency_s = 8e-6;  // a kernel starts so long after its launch on the host at the earliest
   double contention = 1.15;        // compute takes this factor longer while the communication stream is busy
-  bool host_computes = false;      // CPU ranks: the thread that launches a kernel computes it, and runs ahead of nothing
-  Loader loader;                   // of every LoaderWait
+  bool host_computes = false;  // CPU ranks: the thread that launches a kernel computes it, and runs ahead of nothing
+  Loader loader;               // of every LoaderWait
 
   const StepProgram& program(int step) const {
     return step < static_cast<int>(warm_up.size()) ? warm_up[static_cast<std::size_t>(step)] : steady;
