@@ -20,14 +20,10 @@
 #include "gui/app/pages.h"
 #include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
-#include "gui/charts/breakdown_view.h"
-#include "gui/charts/scaling_view.h"
-#include "gui/timeline/timeline_view.h"
-#include "gui/topology/topology_view.h"
 
 namespace lockstep::gui {
 
-MainWindow::MainWindow() : session_(document_) {
+MainWindow::MainWindow(std::vector<ViewTab> views) : session_(document_), views_(std::move(views)) {
   setWindowIcon(QIcon(QStringLiteral(":/lockstep/lockstep.svg")));
   resize(1320, 860);
   setMinimumSize(900, 600);
@@ -78,37 +74,30 @@ QWidget* MainWindow::make_work_page() {
   split->setStretchFactor(1, 1);
   split->setSizes({350, 970});
 
-  for (const Metric metric : {Metric::Efficiency, Metric::Throughput, Metric::StepTime})
-    views_.push_back(std::make_unique<ScalingView>(metric));
-  views_.push_back(std::make_unique<BreakdownView>());
-  auto* overview = new QSplitter;
-  overview->setChildrenCollapsible(false);
-  overview->setHandleWidth(10);
-  frames_ = {new ViewFrame({views_[0].get(), views_[1].get(), views_[2].get()}), new ViewFrame({views_[3].get()})};
-  for (ViewFrame* frame : frames_) overview->addWidget(frame);
-  overview->setSizes({480, 480});
-  auto* scroll = new QScrollArea;  // many bars are taller than a small window
-  scroll->setWidgetResizable(true);
-  scroll->setWidget(overview);
-  tabs_->addTab(scroll, tr("Overview"));
+  for (const ViewTab& tab : views_) add_tab(tab);
   tabs_->addTab(new TextPage(document_), tr("Scenario file"));
-  add_view(std::make_unique<TimelineView>());
-  add_view(std::make_unique<TopologyView>());
   return split;
 }
 
-void MainWindow::add_view(std::unique_ptr<View> view) {
-  auto* frame = new ViewFrame({view.get()});
-  frames_.push_back(frame);
-  tabs_->insertTab(tabs_->count() - 1, frame, view->title());
-  view->show_result(session_.shown());
-  views_.push_back(std::move(view));
-}
-
-std::vector<View*> MainWindow::views() const {
-  std::vector<View*> out;
-  for (const auto& view : views_) out.push_back(view.get());
-  return out;
+void MainWindow::add_tab(const ViewTab& tab) {
+  auto* row = new QSplitter;
+  row->setChildrenCollapsible(false);
+  row->setHandleWidth(10);
+  for (const auto& card : tab.cards) {
+    std::vector<View*> views;
+    for (const auto& view : card) views.push_back(view.get());
+    frames_.push_back(new ViewFrame(views));
+    row->addWidget(frames_.back());
+  }
+  row->setSizes(QList<int>(static_cast<int>(tab.cards.size()), 480));
+  if (tab.cards.size() == 1) {
+    tabs_->addTab(row, tab.title);
+    return;
+  }
+  auto* scroll = new QScrollArea;  // many bars are taller than a small window
+  scroll->setWidgetResizable(true);
+  scroll->setWidget(row);
+  tabs_->addTab(scroll, tab.title);
 }
 
 void MainWindow::make_status() {
@@ -149,7 +138,7 @@ void MainWindow::connect_session() {
 
 void MainWindow::refresh_views() {
   const Shown& shown = session_.shown();
-  for (const auto& view : views_) view->show_result(shown);
+  for (View* view : views()) view->show_result(shown);
   for (ViewFrame* frame : frames_) frame->refresh();
   answer_->show_answer(shown);
 }
@@ -236,7 +225,7 @@ void MainWindow::use_theme(int choice) {
   set_theme(static_cast<ThemeChoice>(choice));
   set_up_style();
   update_icons();
-  for (const auto& view : views_) view->theme_changed();
+  for (View* view : views()) view->theme_changed();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

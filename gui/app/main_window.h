@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/charts/view.h"
+#include "gui/app/all_views.h"
 #include "gui/document/gallery.h"
 #include "gui/document/scenario_document.h"
 #include "gui/runs/session.h"
@@ -28,7 +28,7 @@ class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  MainWindow();
+  explicit MainWindow(std::vector<ViewTab> views = all_views());
   ~MainWindow() override;
 
   // A scenario, a measured result, or the name of an example.
@@ -36,15 +36,13 @@ class MainWindow : public QMainWindow {
   void open_card(const GalleryCard& card);
   bool save_to(const QString& path);
   void show_gallery();
-  // A tab of its own beside the overview: timeline and topology come in here.
-  void add_view(std::unique_ptr<View> view);
 
   ScenarioDocument& document() { return document_; }
   Session& session() { return session_; }
   AnswerBar& answer() { return *answer_; }
   WhatIfPanel& panel() { return *panel_; }
   GalleryPage& gallery() { return *gallery_; }
-  std::vector<View*> views() const;
+  std::vector<View*> views() const { return views_in(views_); }
   const std::vector<ViewFrame*>& frames() const { return frames_; }
   QAction* action(const QString& name) const;  // by its object name: "save", "undo", ...
   void use_theme(int choice);
@@ -60,6 +58,7 @@ class MainWindow : public QMainWindow {
   void make_menus();
   void make_toolbar();
   QWidget* make_work_page();
+  void add_tab(const ViewTab& tab);
   void make_status();
   void connect_session();
 
@@ -84,7 +83,7 @@ class MainWindow : public QMainWindow {
 
   ScenarioDocument document_;
   Session session_;
-  std::vector<std::unique_ptr<View>> views_;
+  std::vector<ViewTab> views_;
   std::vector<ViewFrame*> frames_;
   QStackedWidget* pages_ = nullptr;
   GalleryPage* gallery_ = nullptr;

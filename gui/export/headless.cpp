@@ -4,14 +4,11 @@
 #include <QFileInfo>
 #include <cstdio>
 
-#include "gui/charts/breakdown_view.h"
-#include "gui/charts/scaling_view.h"
+#include "gui/app/all_views.h"
 #include "gui/document/gallery.h"
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
 #include "gui/runs/session.h"
-#include "gui/timeline/timeline_view.h"
-#include "gui/topology/topology_view.h"
 
 namespace lockstep::gui {
 namespace {
@@ -57,18 +54,13 @@ int run_export(const GuiArguments& arguments) {
     std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());
     return 2;
   }
-  ScalingView efficiency(Metric::Efficiency), throughput(Metric::Throughput), step_time(Metric::StepTime);
-  BreakdownView breakdown;
-  const std::vector<View*> views = {&efficiency, &throughput, &step_time, &breakdown};
   session.add_details_now();
-  TimelineView timeline;
-  TopologyView topology;
-  std::vector<View*> all = views;
-  all.insert(all.end(), {&timeline, &topology});
-  for (View* view : all) view->show_result(session.shown());
+  const std::vector<ViewTab> tabs = all_views();
+  const std::vector<View*> views = views_in(tabs);
+  for (View* view : views) view->show_result(session.shown());
   const QString prefix = QFileInfo(document.name()).completeBaseName();
   const QString folder = QString::fromStdString(arguments.export_folder);
-  QStringList files = export_views(all, all_formats(), folder, prefix, &trouble);
+  QStringList files = export_views(views, all_formats(), folder, prefix, &trouble);
   if (trouble.isEmpty())
     files +=
         export_report({QString::fromStdString(document.read()->scenario.question), document.name(), document.command(),

@@ -1,0 +1,53 @@
+#include "gui/app/all_views.h"
+
+#include <QCoreApplication>
+
+#include "gui/charts/breakdown_view.h"
+#include "gui/charts/scaling_view.h"
+#include "gui/timeline/timeline_view.h"
+#include "gui/topology/topology_view.h"
+
+namespace lockstep::gui {
+namespace {
+
+using Card = std::vector<std::unique_ptr<View>>;
+
+template <class One>
+Card card_of(std::unique_ptr<One> view) {
+  Card card;
+  card.push_back(std::move(view));
+  return card;
+}
+
+template <class... Cards>
+ViewTab tab_of(const QString& title, Cards... cards) {
+  ViewTab tab{title, {}};
+  (tab.cards.push_back(std::move(cards)), ...);
+  return tab;
+}
+
+}  // namespace
+
+std::vector<ViewTab> all_views() {
+  Card scaling;
+  for (const Metric metric : {Metric::Efficiency, Metric::Throughput, Metric::StepTime})
+    scaling.push_back(std::make_unique<ScalingView>(metric));
+  std::vector<ViewTab> tabs;
+  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Overview"), std::move(scaling),
+                        card_of(std::make_unique<BreakdownView>())));
+  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Timeline"),
+                        card_of(std::make_unique<TimelineView>())));
+  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Topology"),
+                        card_of(std::make_unique<TopologyView>())));
+  return tabs;
+}
+
+std::vector<View*> views_in(const std::vector<ViewTab>& tabs) {
+  std::vector<View*> views;
+  for (const ViewTab& tab : tabs)
+    for (const auto& card : tab.cards)
+      for (const auto& view : card) views.push_back(view.get());
+  return views;
+}
+
+}  // namespace lockstep::gui
