@@ -8,9 +8,9 @@
 #include "simulator/base/format.h"
 #include "simulator/cli/commands.h"
 #include "simulator/cli/predict_text.h"
+#include "simulator/cli/result_form.h"
 #include "simulator/cli/several.h"
 #include "simulator/result/chrome_trace.h"
-#include "simulator/result/csv.h"
 #include "simulator/result/json.h"
 
 namespace lockstep {
@@ -84,21 +84,6 @@ PredictOptions options_for(const PredictArguments& arguments, const std::string&
   return options;
 }
 
-std::string in_form(const PredictArguments& arguments, const Result& result, const Inputs& inputs,
-                    const Output& output) {
-  switch (arguments.common.form) {
-    case Form::Json:
-      return result_to_json(result);
-    case Form::Csv:
-      return result_to_csv(result);
-    case Form::JsonLines:
-      return R"({"type":"result",)" + result_to_json(result, JsonLayout::OneLine).substr(1);
-    case Form::Text:
-      break;
-  }
-  return prediction_text(result, inputs, output, arguments.common.quiet);
-}
-
 bool write_trace(const PredictArguments& arguments, const Result& result, Output& output) {
   if (arguments.trace_file.empty()) return true;
   std::vector<const Run*> runs;
@@ -128,7 +113,8 @@ int run_predict(const PredictArguments& arguments, Output& output) {
     clear_progress(output);
     if (!result) return report_errors(result.error(), form, output);
     if (!write_trace(arguments, *result, output)) return kRunFailed;
-    if (!writer.add(one.name, in_form(arguments, *result, one.inputs, output))) return kRunFailed;
+    const auto as_text = [&] { return prediction_text(*result, one.inputs, output, arguments.common.quiet); };
+    if (!writer.add(one.name, result_in_form(*result, form, as_text))) return kRunFailed;
     all_ran &= !nothing_ran(*result);
   }
   if (!writer.finish()) return kRunFailed;
