@@ -4,6 +4,7 @@
 
 #include "gui/charts/breakdown_view.h"
 #include "gui/charts/scaling_view.h"
+#include "gui/explain/explain_view.h"
 #include "gui/timeline/timeline_view.h"
 #include "gui/topology/topology_view.h"
 
@@ -35,6 +36,8 @@ std::vector<ViewTab> all_views() {
   std::vector<ViewTab> tabs;
   tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Overview"), std::move(scaling),
                         card_of(std::make_unique<BreakdownView>())));
+  tabs.push_back(
+      tab_of(QCoreApplication::translate("lockstep::gui::Views", "Explain"), card_of(std::make_unique<ExplainView>())));
   tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Timeline"),
                         card_of(std::make_unique<TimelineView>())));
   tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Topology"),

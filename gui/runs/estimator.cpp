@@ -56,7 +56,7 @@ Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded, bool tim
   PredictOptions options;
   options.method = Method::Estimate;
   options.levers = options.uncertainty = false;
-  options.timeline = timeline;
+  options.timeline = options.parts = timeline;
   auto result = predict(*inputs, options);
   if (result)
     estimate.result = std::make_shared<Result>(*std::move(result));

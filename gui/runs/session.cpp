@@ -172,7 +172,9 @@ void Session::attach_timelines() {
   auto with = std::make_shared<Result>(*shown_.result);
   for (lockstep::Run& run : with->runs)
     for (const lockstep::Run& from : timelines_->runs) {
-      if (from.strategy != run.strategy || from.gpus != run.gpus || from.timeline.empty()) continue;
+      if (from.strategy != run.strategy || from.gpus != run.gpus) continue;
+      if (run.parts.empty()) run.parts = from.parts;
+      if (from.timeline.empty()) continue;
       run.timeline = from.timeline;
       run.timeline_ranks = from.timeline_ranks;
       run.other_timelines = from.other_timelines;

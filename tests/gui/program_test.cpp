@@ -5,6 +5,7 @@
 #include <QImage>
 #include <QProcess>
 
+#include "gui/app/all_views.h"
 #include "simulator/result/result.h"
 #include "tests/gui/support.h"
 
@@ -50,10 +51,14 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
   const Ended done = run({"--export", folder, "second-node-10gbe"});
   EXPECT_EQ(done.code, 0) << done.err.toStdString();
   const QStringList files = QDir(folder).entryList(QDir::Files);
-  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown", "timeline", "topology"})
+  const std::vector<ViewTab> tabs = all_views();
+  QStringList views;
+  for (const View* view : views_in(tabs)) views << view->id();
+  EXPECT_GE(views.size(), 7);
+  for (const QString& view : views)
     for (const char* suffix : {"png", "svg", "pdf", "csv"})
-      EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view << suffix;
-  EXPECT_EQ(done.out.count('\n'), 26);
+      EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view.toStdString() << suffix;
+  EXPECT_EQ(done.out.count('\n'), 4 * views.size() + 2);
   const std::string page = testing::text_of_file((folder + "/second-node-10gbe-report.html").toStdString());
   EXPECT_NE(page.find("Is a second machine worth it"), std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);

@@ -59,7 +59,9 @@ TEST_F(ViewsInTheWindow, AChangeReachesThemBeforeAndAfterTheSimulation) {
 TEST_F(ViewsInTheWindow, EachHasATabInWhichNothingIsCut) {
   ASSERT_TRUE(wait_until([&] { return window_.session().has_details(); }));
   auto* tabs = window_.findChild<QTabWidget*>();
-  for (int i = 1; i <= 2; ++i) {
+  QStringList names;
+  for (int i = 0; i < tabs->count(); ++i) {
+    names << tabs->tabText(i);
     tabs->setCurrentIndex(i);
     QApplication::processEvents();
     const QPixmap picture = window_.grab();
@@ -72,8 +74,8 @@ TEST_F(ViewsInTheWindow, EachHasATabInWhichNothingIsCut) {
       EXPECT_TRUE(picture.save(QStringLiteral("%1/window-tab%2.png").arg(folder).arg(i)));
     }
   }
-  EXPECT_EQ(tabs->tabText(1), view_of<TimelineView>(window_).title());
-  EXPECT_EQ(tabs->tabText(2), view_of<TopologyView>(window_).title());
+  EXPECT_TRUE(names.contains(view_of<TimelineView>(window_).title())) << names.join(' ').toStdString();
+  EXPECT_TRUE(names.contains(view_of<TopologyView>(window_).title())) << names.join(' ').toStdString();
 }
 
 TEST_F(ViewsInTheWindow, APinnedResultKeepsItsSpans) {
