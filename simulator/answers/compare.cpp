@@ -66,15 +66,10 @@ void warn(Comparison& out, const NamedResultView& result, const NamedResultView&
       out.warnings.push_back(
           fmt::format("{} does not say of what scenario it is: it may be of another model or machine", one->name));
   UnlikeResult unlike{result.name, unlike_keys(result.result, reference.result, out.against_measured)};
-  for (const ComparedRow& row : out.rows) {
-    const Run &run = result.result.runs[row.run], &other = reference.result.runs[row.reference_run];
-    if (run.nodes != other.nodes && (run.gpus > 1 || other.gpus > 1))
-      unlike.keys.push_back(
-          {fmt::format("nodes of {}", row.name), fmt::format("{}", run.nodes), fmt::format("{}", other.nodes)});
+  for (const ComparedRow& row : out.rows)
     if (!row.same_batch() && unlike.keys.empty())
       unlike.keys.push_back({fmt::format("per_gpu_batch of {}", row.name), fmt::format("{}", row.per_gpu_batch),
                              fmt::format("{}", row.reference_batch)});
-  }
   if (unlike.keys.empty()) return;
   out.warnings.push_back(fmt::format("{} and {} are of different scenarios: {}", result.name, reference.name,
                                      differences_text(unlike.keys)));

@@ -23,12 +23,11 @@ bool in(const std::array<std::string_view, N>& groups, std::string_view key) {
 }
 
 bool is_identity(const std::string& key) {
-  // Ranks per node matter where they change the nodes of a row, which rows tell themselves.
-  return (in(kIdentity, key) && key != "topology.gpus_per_node") || key == "accumulate.steps";
+  return in(kIdentity, key) || key == "accumulate.steps";
 }
 
 bool is_setting(const std::string& key) {
-  return !in(kBeside, key) && key != "topology.gpus_per_node";
+  return !in(kBeside, key);
 }
 
 bool same_scalar(const Value& a, const Value& b) {
@@ -71,6 +70,12 @@ void collect(const Value& a, const Value& b, const std::string& path, std::vecto
     if (a.find(entry.key) == nullptr) out.push_back({path + entry.key, "", to_flow_yaml(entry.value)});
 }
 
+// How many of one machine's cores may be ranks: measure --here sets it to those that there are.
+bool is_cores_held(const ScenarioDifference& d, const std::vector<ScenarioDifference>& all, const Result& result) {
+  return d.key == "topology.gpus_per_node" && result.scenario_yaml.find("node: cpu-host") != std::string::npos &&
+         std::none_of(all.begin(), all.end(), [](const ScenarioDifference& one) { return one.key == "topology.node"; });
+}
+
 }  // namespace
 
 std::vector<ScenarioDifference> scenario_differences(const std::string& yaml, const std::string& other) {
@@ -81,12 +86,11 @@ std::vector<ScenarioDifference> scenario_differences(const std::string& yaml, co
 }
 
 std::vector<ScenarioDifference> unlike_keys(const Result& result, const Result& reference, bool settings) {
-  std::vector<ScenarioDifference> all = scenario_differences(result.scenario_yaml, reference.scenario_yaml);
-  all.erase(std::remove_if(
-                all.begin(), all.end(),
-                [&](const ScenarioDifference& d) { return !is_identity(d.key) && !(settings && is_setting(d.key)); }),
-            all.end());
-  return all;
+  const auto all = scenario_differences(result.scenario_yaml, reference.scenario_yaml);
+  std::vector<ScenarioDifference> unlike;
+  for (const ScenarioDifference& d : all)
+    if ((is_identity(d.key) || (settings && is_setting(d.key))) && !is_cores_held(d, all, result)) unlike.push_back(d);
+  return unlike;
 }
 
 std::string differences_text(const std::vector<ScenarioDifference>& differences, std::size_t most) {

@@ -45,9 +45,14 @@ TEST(ScenarioDifferences, only_what_decides_a_step_makes_results_unlike) {
   b.scenario_yaml =
       "question: two\nprecision: fp16\ntopology: {node: y, gpus_per_node: 4}\nddp: {bucket_cap: 5MiB}\n"
       "calibrate: {single_gpu: 3img/s}\ngpus: [2]\nmeasure: {steps: 4}\nhost: {factor: 2}\naccumulate: {steps: 2}\n";
-  EXPECT_THAT(keys(unlike_keys(a, b, false)), ::testing::ElementsAre("precision", "topology.node", "accumulate.steps"));
+  EXPECT_THAT(keys(unlike_keys(a, b, false)),
+              ::testing::ElementsAre("precision", "topology.node", "topology.gpus_per_node", "accumulate.steps"));
   EXPECT_THAT(keys(unlike_keys(a, b, true)),
-              ::testing::ElementsAre("precision", "topology.node", "ddp.bucket_cap", "accumulate.steps"));
+              ::testing::ElementsAre("precision", "topology.node", "topology.gpus_per_node", "ddp.bucket_cap",
+                                     "accumulate.steps"));
+  a.scenario_yaml = "topology:\n  node: cpu-host\n  gpus_per_node: 2\n";
+  b.scenario_yaml = "topology:\n  node: cpu-host\n  gpus_per_node: 64\n";
+  EXPECT_TRUE(unlike_keys(a, b, true).empty());
 }
 
 }  // namespace
