@@ -70,6 +70,11 @@ void collect(const Value& a, const Value& b, const std::string& path, std::vecto
     if (a.find(entry.key) == nullptr) out.push_back({path + entry.key, "", to_flow_yaml(entry.value)});
 }
 
+// A file of another version may not know a setting; what is trained has no such keys.
+bool is_of_one_version(const ScenarioDifference& d) {
+  return (d.value.empty() || d.other.empty()) && !is_identity(d.key);
+}
+
 // How many of one machine's cores may be ranks: measure --here sets it to those that there are.
 bool is_cores_held(const ScenarioDifference& d, const std::vector<ScenarioDifference>& all, const Result& result) {
   return d.key == "topology.gpus_per_node" && result.scenario_yaml.find("node: cpu-host") != std::string::npos &&
@@ -89,7 +94,9 @@ std::vector<ScenarioDifference> unlike_keys(const Result& result, const Result& 
   const auto all = scenario_differences(result.scenario_yaml, reference.scenario_yaml);
   std::vector<ScenarioDifference> unlike;
   for (const ScenarioDifference& d : all)
-    if ((is_identity(d.key) || (settings && is_setting(d.key))) && !is_cores_held(d, all, result)) unlike.push_back(d);
+    if ((is_identity(d.key) || (settings && is_setting(d.key))) && !is_of_one_version(d) &&
+        !is_cores_held(d, all, result))
+      unlike.push_back(d);
   return unlike;
 }
 

@@ -53,6 +53,10 @@ TEST(ScenarioDifferences, only_what_decides_a_step_makes_results_unlike) {
   a.scenario_yaml = "topology:\n  node: cpu-host\n  gpus_per_node: 2\n";
   b.scenario_yaml = "topology:\n  node: cpu-host\n  gpus_per_node: 64\n";
   EXPECT_TRUE(unlike_keys(a, b, true).empty());
+  b.scenario_yaml += "loop: {host_sync: none}\n";  // of a later version
+  EXPECT_TRUE(unlike_keys(a, b, true).empty());
+  b.scenario_yaml += "batch: {global: 8}\n";
+  EXPECT_THAT(keys(unlike_keys(a, b, false)), ::testing::ElementsAre("batch"));
 }
 
 }  // namespace
