@@ -4,6 +4,8 @@
 
 #include "gui/charts/breakdown_view.h"
 #include "gui/charts/scaling_view.h"
+#include "gui/compare/difference_view.h"
+#include "gui/compare/error_view.h"
 #include "gui/explain/explain_view.h"
 #include "gui/timeline/timeline_view.h"
 #include "gui/topology/topology_view.h"
@@ -33,11 +35,14 @@ std::vector<ViewTab> all_views() {
   Card scaling;
   for (const Metric metric : {Metric::Efficiency, Metric::Throughput, Metric::StepTime})
     scaling.push_back(std::make_unique<ScalingView>(metric));
+  Card compare = card_of(std::make_unique<ErrorView>());
+  compare.push_back(std::make_unique<DifferenceView>());
   std::vector<ViewTab> tabs;
   tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Overview"), std::move(scaling),
                         card_of(std::make_unique<BreakdownView>())));
   tabs.push_back(
       tab_of(QCoreApplication::translate("lockstep::gui::Views", "Explain"), card_of(std::make_unique<ExplainView>())));
+  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Compare"), std::move(compare)));
   tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Timeline"),
                         card_of(std::make_unique<TimelineView>())));
   tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Topology"),

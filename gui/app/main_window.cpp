@@ -226,6 +226,7 @@ void MainWindow::use_theme(int choice) {
   set_up_style();
   update_icons();
   for (View* view : views()) view->theme_changed();
+  answer_->show_answer(session_.shown());  // its words are coloured
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -283,11 +283,12 @@ void MainWindow::export_dialog() {
   }
   QString why;
   const QString prefix = QFileInfo(document_.name()).completeBaseName();
-  QStringList files = export_views(views(), all_formats(), folder, prefix, &why);
+  const std::vector<View*> shown = views_with_numbers(views());
+  QStringList files = export_views(shown, all_formats(), folder, prefix, &why);
   if (why.isEmpty() && document_.read())
     files += export_report(
         {QString::fromStdString(document_.read()->scenario.question), document_.name(), document_.command(),
-         QString::fromStdString(document_.text()), session_.shown().result.get(), views()},
+         QString::fromStdString(document_.text()), session_.shown().result.get(), shown},
         folder, prefix, &why);
   if (!why.isEmpty()) QMessageBox::warning(this, tr("lockstep"), why);
   statusBar()->showMessage(tr("%n files written to %1", nullptr, static_cast<int>(files.size())).arg(folder), 6000);

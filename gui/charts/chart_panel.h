@@ -12,10 +12,11 @@ namespace lockstep::gui {
 class ChartOverlay;
 
 struct LegendItem {
-  enum class Mark { Line, Dashed, Thin, Dotted, Band, Box, Hatched, Hollow, Point };
+  enum class Mark { Line, Dashed, DashDotted, Thin, Dotted, Band, Box, Hatched, Hollow, Point, Whisker };
   Mark mark = Mark::Box;
   QColor colour;
   QString text;
+  int marker = 0;  // of a Point: its shape
 };
 
 // A place that can be asked about: an area in values of a series.
@@ -26,6 +27,12 @@ struct HotSpot {
 
 // The hatching of exposed communication: lines, because a pattern brush is lost in some SVG viewers.
 void hatch(QPainter& painter, const QRectF& area, const QColor& colour);
+
+// A measured point: diamond, square, triangle and circle for the first four sources, then again.
+void draw_marker(QPainter& painter, const QPointF& centre, qreal radius, int source);
+// The mark of a legend item at the left of its box, kLegendSwatch wide.
+void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box);
+inline constexpr qreal kLegendSwatch = 22;
 
 class ChartPanel : public QChartView {
   Q_OBJECT

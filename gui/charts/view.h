@@ -29,7 +29,14 @@ struct Shown {
   bool stale = false;                        // the scenario is another one by now
   std::vector<MeasuredResult> measured;
   std::shared_ptr<const Result> baseline;  // pinned; nullptr where nothing is
+  QString baseline_name;                   // of the scenario that was open then
+  bool baseline_estimated = false;         // pinned before it was simulated
 };
+
+// What stands beside a prediction, shortly: "measured", "prediction", with a number where there are several.
+QString loaded_name(const Shown& shown, std::size_t index);
+// With its file: "measured 2: b.json".
+QString loaded_title(const Shown& shown, std::size_t index);
 
 class View {
  public:

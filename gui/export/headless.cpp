@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "gui/app/all_views.h"
+#include "gui/compare/error_rows.h"
 #include "gui/document/gallery.h"
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
@@ -56,8 +57,10 @@ int run_export(const GuiArguments& arguments) {
   }
   session.add_details_now();
   const std::vector<ViewTab> tabs = all_views();
-  const std::vector<View*> views = views_in(tabs);
-  for (View* view : views) view->show_result(session.shown());
+  for (View* view : views_in(tabs)) view->show_result(session.shown());
+  const std::vector<View*> views = views_with_numbers(views_in(tabs));
+  for (const QString& warning : mismatch_warnings(session.shown()))
+    std::fprintf(stderr, "lockstep-gui: warning: %s\n", warning.toLocal8Bit().constData());
   const QString prefix = QFileInfo(document.name()).completeBaseName();
   const QString folder = QString::fromStdString(arguments.export_folder);
   QStringList files = export_views(views, all_formats(), folder, prefix, &trouble);

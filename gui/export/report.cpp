@@ -68,17 +68,19 @@ class PageWriter {
     y_ += 6;
   }
 
-  // Two charts a line, drawn as vectors.
+  // Two charts a line, three where there are many, drawn as vectors.
   void grid(const std::vector<View*>& views) {
     constexpr qreal kGap = 14;
-    const qreal width = (size_.width() - kGap) / 2, scale = width / kChart.width();
+    const std::size_t columns = views.size() > 6 ? 3 : 2;
+    const auto across = static_cast<qreal>(columns);
+    const qreal width = (size_.width() - kGap * (across - 1)) / across, scale = width / kChart.width();
     for (std::size_t i = 0; i < views.size(); ++i) {
       painter_.save();
-      painter_.translate(i % 2 == 0 ? 0 : width + kGap, y_);
+      painter_.translate(static_cast<qreal>(i % columns) * (width + kGap), y_);
       painter_.scale(scale, scale);
       views[i]->paint(painter_, QRectF(QPointF(0, 0), kChart));
       painter_.restore();
-      if (i % 2 == 1 || i + 1 == views.size()) y_ += kChart.height() * scale + 8;
+      if (i % columns == columns - 1 || i + 1 == views.size()) y_ += kChart.height() * scale + 8;
     }
   }
 

@@ -41,6 +41,7 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
     shown_.stale = document_.text() != simulated_text_;
     shown_text_ = simulated_text_;
     attach_timelines();
+    if (shown_.baseline && shown_.baseline_estimated && pinned_text_ == shown_text_) pin(true);  // now it is simulated
     seconds_ = seconds;
     set_state(RunState::Done);
     emit shown_changed();
@@ -97,6 +98,7 @@ void Session::start_over() {
   shown_.result.reset();
   shown_.topology.reset();
   shown_.baseline.reset();
+  shown_.baseline_name.clear();
   timelines_.reset();
   shown_.measured.clear();
   shown_.stale = shown_.estimated = false;
@@ -213,6 +215,9 @@ void Session::stop() {
 
 void Session::pin(bool on) {
   shown_.baseline = on ? shown_.result : nullptr;
+  shown_.baseline_name = on ? document_.name() : QString();
+  shown_.baseline_estimated = on && shown_.estimated;
+  pinned_text_ = on ? shown_text_ : std::string();
   emit shown_changed();
 }
 

@@ -71,6 +71,7 @@ class Session : public QObject {
   Shown shown_;
   RunState state_ = RunState::Idle;
   std::string simulated_text_, shown_text_;  // what the child, and what the shown result speaks of
+  std::string pinned_text_;                  // what the baseline speaks of
   std::shared_ptr<const Result> timelines_;  // estimated runs with timelines ...
   std::string timelines_text_;               // ... and what they speak of
   quint64 wanted_ = 0;

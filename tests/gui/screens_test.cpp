@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPixmap>
+#include <QTabWidget>
 #include <QTableWidget>
 
 #include "gui/app/answer_bar.h"
@@ -18,6 +19,7 @@
 #include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
 #include "gui/charts/chart_panel.h"
+#include "simulator/result/json.h"
 #include "tests/gui/support.h"
 
 namespace lockstep::gui {
@@ -131,6 +133,44 @@ TEST_P(Screens, PinnedBesideMeasured) {
   ASSERT_TRUE(window.document().set("batch.per_gpu", "16").empty());
   ASSERT_TRUE(simulated(window));
   look(window, "pinned-measured");
+  window.frames()[0]->choose(2);
+  look(window, "pinned-step-time");
+  auto* tabs = window.findChild<QTabWidget*>();
+  for (int i = 0; i < tabs->count(); ++i)
+    if (tabs->tabText(i) == "Compare") tabs->setCurrentIndex(i);
+  look(window, "difference-mismatched");
+  window.frames().back()->choose(1);
+  look(window, "difference");
+  window.frames().back()->show_table(true);
+  look(window, "difference-table");
+}
+
+std::shared_ptr<const Result> result_file(const std::string& relative) {
+  auto result = result_from_json(testing::text_of_file(testing::source_path(relative)), relative);
+  EXPECT_TRUE(result) << relative;
+  return result ? std::make_shared<Result>(*std::move(result)) : std::make_shared<Result>();
+}
+
+TEST_P(Screens, PredictedAgainstMeasured) {
+  MainWindow window;
+  window.show();
+  window.open_any(QString::fromStdString(testing::source_path("scenarios/measured/dp-vs-ddp-resnet18-cpu.yaml")));
+  ASSERT_TRUE(simulated(window));
+  auto* tabs = window.findChild<QTabWidget*>();
+  for (int i = 0; i < tabs->count(); ++i)
+    if (tabs->tabText(i) == "Compare") tabs->setCurrentIndex(i);
+  look(window, "error-none");
+  window.frames().back()->choose(1);
+  look(window, "difference-none");
+  window.frames().back()->choose(0);
+  window.session().add_measured("dp-vs-ddp.measured.json", result_file("scenarios/measured/dp-vs-ddp.measured.json"));
+  look(window, "error");
+  window.session().add_measured("dp-vs-ddp.predicted.json", result_file("scenarios/measured/dp-vs-ddp.predicted.json"));
+  look(window, "error-two");
+  window.frames().back()->show_table(true);
+  look(window, "error-table");
+  tabs->setCurrentIndex(0);
+  look(window, "error-overview");
 }
 
 TEST_P(Screens, AnEstimateBeforeItsSimulation) {
