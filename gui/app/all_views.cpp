@@ -4,6 +4,8 @@
 
 #include "gui/charts/breakdown_view.h"
 #include "gui/charts/scaling_view.h"
+#include "gui/sweep/bucket_view.h"
+#include "gui/sweep/sweep_view.h"
 #include "gui/timeline/timeline_view.h"
 #include "gui/topology/topology_view.h"
 
@@ -39,6 +41,10 @@ std::vector<ViewTab> all_views() {
                         card_of(std::make_unique<TimelineView>())));
   tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Topology"),
                         card_of(std::make_unique<TopologyView>())));
+  Card sweeps;
+  sweeps.push_back(std::make_unique<SweepView>());
+  sweeps.push_back(std::make_unique<BucketView>());
+  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Sweep"), std::move(sweeps)));
   return tabs;
 }
 

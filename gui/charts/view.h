@@ -22,6 +22,9 @@ struct MeasuredResult {
   std::shared_ptr<const Result> result;
 };
 
+struct BucketCurve;  // gui/sweep/bucket_curve.h
+struct SweepGrid;    // gui/sweep/sweep_grid.h
+
 struct Shown {
   std::shared_ptr<const Result> result;      // the newest prediction; nullptr where there is none
   std::shared_ptr<const Topology> topology;  // the machine of the scenario; nullptr where there is none
@@ -29,6 +32,8 @@ struct Shown {
   bool stale = false;                        // the scenario is another one by now
   std::vector<MeasuredResult> measured;
   std::shared_ptr<const Result> baseline;  // pinned; nullptr where nothing is
+  std::shared_ptr<const BucketCurve> bucket_curve, baseline_curve;
+  std::shared_ptr<const SweepGrid> sweep;
 };
 
 class View {

@@ -9,6 +9,7 @@
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
 #include "gui/runs/session.h"
+#include "gui/sweep/sweep_runs.h"
 
 namespace lockstep::gui {
 namespace {
@@ -55,6 +56,13 @@ int run_export(const GuiArguments& arguments) {
     return 2;
   }
   session.add_details_now();
+  SweepRuns sweeps(document, session);
+  bool swept = false;
+  sweeps.finish([&] {
+    swept = true;
+    loop.quit();
+  });
+  if (!swept) loop.exec();
   const std::vector<ViewTab> tabs = all_views();
   const std::vector<View*> views = views_in(tabs);
   for (View* view : views) view->show_result(session.shown());
