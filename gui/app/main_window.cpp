@@ -20,10 +20,12 @@
 #include "gui/app/pages.h"
 #include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
+#include "gui/sweep/sweep_user.h"
 
 namespace lockstep::gui {
 
-MainWindow::MainWindow(std::vector<ViewTab> views) : session_(document_), views_(std::move(views)) {
+MainWindow::MainWindow(std::vector<ViewTab> views)
+    : session_(document_), sweeps_(document_, session_), views_(std::move(views)) {
   setWindowIcon(QIcon(QStringLiteral(":/lockstep/lockstep.svg")));
   resize(1320, 860);
   setMinimumSize(900, 600);
@@ -90,7 +92,7 @@ void MainWindow::add_tab(const ViewTab& tab) {
     row->addWidget(frames_.back());
   }
   row->setSizes(QList<int>(static_cast<int>(tab.cards.size()), 480));
-  if (tab.cards.size() == 1) {
+  if (tab.cards.size() == 1 && tab.cards.front().size() == 1) {
     tabs_->addTab(row, tab.title);
     return;
   }
@@ -98,6 +100,18 @@ void MainWindow::add_tab(const ViewTab& tab) {
   scroll->setWidgetResizable(true);
   scroll->setWidget(row);
   tabs_->addTab(scroll, tab.title);
+}
+
+ViewFrame* MainWindow::show_view(const QString& id) {
+  for (ViewFrame* frame : frames_)
+    for (std::size_t i = 0; i < frame->views().size(); ++i) {
+      if (frame->views()[i]->id() != id) continue;
+      for (int tab = 0; tab < tabs_->count(); ++tab)
+        if (tabs_->widget(tab)->isAncestorOf(frame)) tabs_->setCurrentIndex(tab);
+      frame->choose(static_cast<int>(i));
+      return frame;
+    }
+  return nullptr;
 }
 
 void MainWindow::make_status() {
@@ -112,6 +126,10 @@ void MainWindow::make_status() {
 }
 
 void MainWindow::connect_session() {
+  connect(&sweeps_, &SweepRuns::changed, this, &MainWindow::refresh_sweeps);
+  connect(&sweeps_, &SweepRuns::running_changed, this, &MainWindow::refresh_state);
+  for (View* view : views())
+    if (auto* one = dynamic_cast<SweepUser*>(view)) one->use(sweeps_);
   connect(&session_, &Session::shown_changed, this, &MainWindow::refresh_views);
   connect(&session_, &Session::state_changed, this, &MainWindow::refresh_state);
   connect(&session_, &Session::effective_changed, this, [this] { panel_->show_effective(session_.effective()); });
@@ -143,12 +161,18 @@ void MainWindow::refresh_views() {
   answer_->show_answer(shown);
 }
 
+void MainWindow::refresh_sweeps() {
+  for (View* view : views())
+    if (dynamic_cast<SweepUser*>(view) != nullptr) view->show_result(session_.shown());
+  for (ViewFrame* frame : frames_) frame->refresh();
+}
+
 void MainWindow::refresh_state() {
   const RunState state = session_.state();
   const bool running = state == RunState::Simulating;
   progress_->setVisible(running);
   if (action(QStringLiteral("stop")) != nullptr) {
-    action(QStringLiteral("stop"))->setEnabled(running || state == RunState::Waiting);
+    action(QStringLiteral("stop"))->setEnabled(running || state == RunState::Waiting || sweeps_.running());
     action(QStringLiteral("run"))->setEnabled(state != RunState::Wrong && !running && session_.shown().result);
     action(QStringLiteral("pin"))->setEnabled(session_.shown().result != nullptr);
     action(QStringLiteral("export"))->setEnabled(session_.shown().result != nullptr);

@@ -9,6 +9,7 @@
 #include "gui/document/gallery.h"
 #include "gui/document/scenario_document.h"
 #include "gui/runs/session.h"
+#include "gui/sweep/sweep_runs.h"
 
 class QAction;
 class QLabel;
@@ -39,11 +40,14 @@ class MainWindow : public QMainWindow {
 
   ScenarioDocument& document() { return document_; }
   Session& session() { return session_; }
+  SweepRuns& sweeps() { return sweeps_; }
   AnswerBar& answer() { return *answer_; }
   WhatIfPanel& panel() { return *panel_; }
   GalleryPage& gallery() { return *gallery_; }
   std::vector<View*> views() const { return views_in(views_); }
   const std::vector<ViewFrame*>& frames() const { return frames_; }
+  // Brings a view to the front, by its id; its card, or nullptr where there is none.
+  ViewFrame* show_view(const QString& id);
   QAction* action(const QString& name) const;  // by its object name: "save", "undo", ...
   void use_theme(int choice);
 
@@ -77,12 +81,15 @@ class MainWindow : public QMainWindow {
   void fill_recent_menu();
   void show_work();
   void refresh_views();
+  void refresh_sweeps();
+  void write_export(const QString& folder);
   void refresh_state();
   void refresh_title();
   void update_icons();
 
   ScenarioDocument document_;
   Session session_;
+  SweepRuns sweeps_;
   std::vector<ViewTab> views_;
   std::vector<ViewFrame*> frames_;
   QStackedWidget* pages_ = nullptr;

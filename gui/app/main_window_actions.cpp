@@ -81,7 +81,10 @@ void MainWindow::make_actions() {
                 tr("The lockstep line that predicts the same")),
      &MainWindow::copy_command);
   on(add_action("run", tr("&Run"), QKeySequence(Qt::Key_F5), tr("Simulate now")), [this] { session_.run_now(); });
-  on(add_action("stop", tr("&Stop"), QKeySequence(Qt::SHIFT | Qt::Key_F5)), [this] { session_.stop(); });
+  on(add_action("stop", tr("&Stop"), QKeySequence(Qt::SHIFT | Qt::Key_F5)), [this] {
+    if (sweeps_.running()) return sweeps_.stop();
+    session_.stop();
+  });
   on(add_action("measure", tr("&Measure here"), QKeySequence(Qt::Key_F6),
                 tr("Train the scenario for real on the cores of this machine")),
      [this] {
@@ -281,6 +284,11 @@ void MainWindow::export_dialog() {
     session_.add_details_now();
     refresh_views();
   }
+  statusBar()->showMessage(tr("Simulating the sweeps for the export"));
+  sweeps_.finish([this, folder] { write_export(folder); });
+}
+
+void MainWindow::write_export(const QString& folder) {
   QString why;
   const QString prefix = QFileInfo(document_.name()).completeBaseName();
   const std::vector<View*> shown = views_with_numbers(views());

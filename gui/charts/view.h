@@ -22,6 +22,9 @@ struct MeasuredResult {
   std::shared_ptr<const Result> result;
 };
 
+struct BucketCurve;  // gui/sweep/bucket_curve.h
+struct SweepGrid;    // gui/sweep/sweep_grid.h
+
 struct Shown {
   std::shared_ptr<const Result> result;      // the newest prediction; nullptr where there is none
   std::shared_ptr<const Topology> topology;  // the machine of the scenario; nullptr where there is none
@@ -31,6 +34,8 @@ struct Shown {
   std::shared_ptr<const Result> baseline;  // pinned; nullptr where nothing is
   QString baseline_name;                   // of the scenario that was open then
   bool baseline_estimated = false;         // pinned before it was simulated
+  std::shared_ptr<const BucketCurve> bucket_curve, baseline_curve;
+  std::shared_ptr<const SweepGrid> sweep;
 };
 
 // What stands beside a prediction, shortly: "measured", "prediction", with a number where there are several.

@@ -10,6 +10,7 @@
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
 #include "gui/runs/session.h"
+#include "gui/sweep/sweep_runs.h"
 
 namespace lockstep::gui {
 namespace {
@@ -56,6 +57,13 @@ int run_export(const GuiArguments& arguments) {
     return 2;
   }
   session.add_details_now();
+  SweepRuns sweeps(document, session);
+  bool swept = false;
+  sweeps.finish([&] {
+    swept = true;
+    loop.quit();
+  });
+  if (!swept) loop.exec();
   const std::vector<ViewTab> tabs = all_views();
   for (View* view : views_in(tabs)) view->show_result(session.shown());
   const std::vector<View*> views = views_with_numbers(views_in(tabs));

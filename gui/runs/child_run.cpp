@@ -45,6 +45,7 @@ void ChildRun::start(const Task& task) {
   rest_.clear();
   complaints_.clear();
   result_.reset();
+  summary_.reset();
   clock_.start();
   process_ = new QProcess(this);
   process_->setWorkingDirectory(task.folder);
@@ -106,6 +107,7 @@ void ChildRun::take(const QByteArray& bytes) {
   if (const auto* one = std::get_if<StepLine>(&line)) emit step(*one);
   if (const auto* one = std::get_if<Run>(&line)) emit run_known(*one);
   if (auto* one = std::get_if<Result>(&line)) result_ = std::make_shared<Result>(std::move(*one));
+  if (const auto* one = std::get_if<SummaryLine>(&line)) summary_ = *one;
   if (const auto* one = std::get_if<ErrorLine>(&line)) complaints_ << harmless(QByteArray::fromStdString(one->message));
   if (std::holds_alternative<BadLine>(line) && complaints_.size() < kMostComplaints)
     complaints_ << tr("not understood: %1").arg(harmless(bytes.left(200)));
@@ -118,11 +120,12 @@ void ChildRun::ended(int code, QProcess::ExitStatus status) {
     if (!line.trimmed().isEmpty()) take(line);
   rest_.clear();
   if (status == QProcess::CrashExit) return fail(tr("lockstep died (signal %1)").arg(code));
-  if (!result_) return fail(tr("lockstep ended with status %1 and no result").arg(code));
+  if (!result_ && !summary_) return fail(tr("lockstep ended with status %1 and no result").arg(code));
   QProcess* gone = process_;
   process_ = nullptr;
   gone->deleteLater();
-  emit finished(result_, static_cast<double>(clock_.elapsed()) / 1e3);
+  const double seconds = static_cast<double>(clock_.elapsed()) / 1e3;
+  result_ ? emit finished(result_, seconds) : emit swept(*summary_, seconds);
 }
 
 void ChildRun::fail(const QString& why) {

@@ -8,6 +8,7 @@
 #include <QStringList>
 #include <QTimer>
 #include <memory>
+#include <optional>
 
 #include "gui/runs/json_lines.h"
 
@@ -37,6 +38,7 @@ class ChildRun : public QObject {
   void step(const lockstep::gui::StepLine& line);
   void run_known(const lockstep::Run& run);
   void finished(std::shared_ptr<const lockstep::Result> result, double seconds);
+  void swept(const lockstep::gui::SummaryLine& summary, double seconds);  // in place of `finished`: no result, but runs
   void failed(const QString& why, const QString& last_words);
   void stopped();
 
@@ -52,6 +54,7 @@ class ChildRun : public QObject {
   QTimer more_;
   QElapsedTimer clock_;
   std::shared_ptr<const Result> result_;
+  std::optional<SummaryLine> summary_;
   QStringList complaints_;  // error lines and lines that mean nothing
 };
 

@@ -18,7 +18,7 @@ std::map<std::string, std::string> effective_values(const Inputs& inputs) {
       values[std::string("topology.override.") + key] = quantity_text(bytes_per_s, Unit::BytesPerSecond);
   };
   const Topology& topology = inputs.topology;
-  rate("nvlink.rate", nvlink_rate(topology));
+  if (topology.node.nvlink != NvLinkKind::None) rate("nvlink.rate", nvlink_rate(topology));
   rate("pcie.rate", pcie_slot_rate(topology));
   rate("host.rate", host_rate(topology));
   if (topology.nodes_for(*std::max_element(inputs.scenario().gpus.begin(), inputs.scenario().gpus.end())) > 1)

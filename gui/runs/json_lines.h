@@ -22,11 +22,14 @@ struct StepLine {  // of `lockstep measure`
 struct ErrorLine {
   std::string message;
 };
+struct SummaryLine {  // the last of `lockstep sweep`
+  int points = 0, run = 0, not_run = 0, failed = 0;
+};
 struct BadLine {
   std::string text;  // no JSON, no known type, or a known type whose content is wrong
 };
 
-using JsonLine = std::variant<ProgressLine, StepLine, Run, Result, ErrorLine, BadLine>;
+using JsonLine = std::variant<ProgressLine, StepLine, Run, Result, ErrorLine, SummaryLine, BadLine>;
 
 JsonLine read_json_line(std::string_view line);
 

@@ -99,6 +99,7 @@ void Session::start_over() {
   shown_.topology.reset();
   shown_.baseline.reset();
   shown_.baseline_name.clear();
+  shown_.baseline_curve.reset();
   timelines_.reset();
   shown_.measured.clear();
   shown_.stale = shown_.estimated = false;
@@ -163,6 +164,7 @@ void Session::add_details_now() {
   const Estimate estimate = estimate_now(document_.source(), loaded, true);
   if (!estimate.result) return;
   shown_.topology = estimate.topology;
+  effective_ = estimate.effective;
   timelines_ = estimate.result;
   timelines_text_ = document_.text();
   attach_timelines();
@@ -213,11 +215,17 @@ void Session::stop() {
     set_state(RunState::Stopped);
 }
 
+void Session::show_sweeps(std::shared_ptr<const BucketCurve> curve, std::shared_ptr<const SweepGrid> sweep) {
+  shown_.bucket_curve = std::move(curve);
+  shown_.sweep = std::move(sweep);
+}
+
 void Session::pin(bool on) {
   shown_.baseline = on ? shown_.result : nullptr;
   shown_.baseline_name = on ? document_.name() : QString();
   shown_.baseline_estimated = on && shown_.estimated;
   pinned_text_ = on ? shown_text_ : std::string();
+  shown_.baseline_curve = on ? shown_.bucket_curve : nullptr;
   emit shown_changed();
 }
 

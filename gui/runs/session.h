@@ -32,6 +32,8 @@ class Session : public QObject {
   void run_now();     // without waiting for the last change to settle
   void stop();
   void pin(bool on);
+  // What SweepRuns found out; tells nobody.
+  void show_sweeps(std::shared_ptr<const BucketCurve> curve, std::shared_ptr<const SweepGrid> sweep);
   // Machine and timelines of the shown result at once, without the thread: for programs that wait for them anyway.
   void add_details_now();
   bool has_details() const { return shown_.topology && timelines_ && timelines_text_ == shown_text_; }
