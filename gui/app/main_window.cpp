@@ -131,9 +131,17 @@ void MainWindow::connect_session() {
     if (!trouble.isEmpty()) answer_->show_failure(tr("Measuring failed"), trouble);
     refresh_state();
   });
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::follow_timeline);
   connect(answer_, &AnswerBar::lever_chosen, this, [this](const QString& set) {
     answer_->show_errors(document_.apply({set.toStdString()}, tr("try %1").arg(set)));
   });
+}
+
+// Spans of the simulation are asked for while a view shows them.
+void MainWindow::follow_timeline() {
+  for (View* view : views())
+    if (view->id() == QLatin1String("timeline"))
+      session_.want_spans(tabs_->currentWidget()->isAncestorOf(view->widget()));
 }
 
 void MainWindow::refresh_views() {

@@ -67,6 +67,7 @@ class MainWindow : public QMainWindow {
   void save();
   void save_as();
   void export_dialog();
+  void export_to(const QString& folder);
   void copy_command();
   void show_terms();
   void show_keys();
@@ -77,6 +78,7 @@ class MainWindow : public QMainWindow {
   void fill_recent_menu();
   void show_work();
   void refresh_views();
+  void follow_timeline();
   void refresh_state();
   void refresh_title();
   void update_icons();

@@ -277,6 +277,15 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::export_dialog() {
   const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder for pictures and numbers"));
   if (folder.isEmpty()) return;
+  // The timeline of a picture that stays is the simulated one.
+  if (session_.request_spans())
+    connect(
+        &session_, &Session::spans_ended, this, [this, folder] { export_to(folder); }, Qt::SingleShotConnection);
+  else
+    export_to(folder);
+}
+
+void MainWindow::export_to(const QString& folder) {
   if (!session_.has_details()) {
     session_.add_details_now();
     refresh_views();

@@ -29,6 +29,7 @@ struct Shown {
   bool stale = false;                        // the scenario is another one by now
   std::vector<MeasuredResult> measured;
   std::shared_ptr<const Result> baseline;  // pinned; nullptr where nothing is
+  bool spans_estimated = false;            // the timelines are the estimate's, without contention
 };
 
 class View {

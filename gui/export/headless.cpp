@@ -54,6 +54,8 @@ int run_export(const GuiArguments& arguments) {
     std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());
     return 2;
   }
+  QObject::connect(&session, &Session::spans_ended, &loop, &QEventLoop::quit);
+  if (session.request_spans()) loop.exec();
   session.add_details_now();
   const std::vector<ViewTab> tabs = all_views();
   const std::vector<View*> views = views_in(tabs);

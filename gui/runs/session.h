@@ -9,6 +9,7 @@
 #include "gui/document/scenario_document.h"
 #include "gui/runs/child_run.h"
 #include "gui/runs/estimator.h"
+#include "gui/runs/spans_run.h"
 
 namespace lockstep::gui {
 
@@ -34,6 +35,11 @@ class Session : public QObject {
   void pin(bool on);
   // Machine and timelines of the shown result at once, without the thread: for programs that wait for them anyway.
   void add_details_now();
+  // The simulated spans follow a simulated result by themselves while somebody looks at them.
+  void want_spans(bool wanted);
+  // Once, whoever looks: true when they are on the way and `spans_ended` follows; false where they are there, or nothing
+  // simulated is shown.
+  bool request_spans();
   bool has_details() const { return shown_.topology && timelines_ && timelines_text_ == shown_text_; }
 
   // A result file of `lockstep measure` (or of `predict`: it becomes a line as well).
@@ -53,6 +59,7 @@ class Session : public QObject {
   void progressed(int done, int total, const QString& text);
   void wrong(const lockstep::Errors& errors);  // the scenario; empty: it is right
   void failed(const QString& why, const QString& last_words);
+  void spans_ended(const QString& trouble);  // empty: they are in shown()
   void measure_progressed(const QString& text);
   void measure_ended(const QString& trouble);  // empty: the result is in shown()
 
@@ -61,18 +68,23 @@ class Session : public QObject {
   void estimated(const std::shared_ptr<const Estimate>& estimate);
   void detailed(const std::shared_ptr<const Estimate>& estimate);
   void attach_timelines();
+  void stop_spans();
   void simulate();
   void set_state(RunState state);
 
   ScenarioDocument& document_;
   Estimator estimator_;
   ChildRun child_, measurement_;
+  SpansRun spans_run_;
   QTimer settle_, late_;
   Shown shown_;
   RunState state_ = RunState::Idle;
   std::string simulated_text_, shown_text_;  // what the child, and what the shown result speaks of
   std::shared_ptr<const Result> timelines_;  // estimated runs with timelines ...
   std::string timelines_text_;               // ... and what they speak of
+  std::shared_ptr<const std::vector<lockstep::Run>> spans_;  // simulated runs with timelines, and what they speak of
+  std::string spans_text_, spans_asked_text_;
+  bool spans_wanted_ = false;
   quint64 wanted_ = 0;
   double seconds_ = 0, estimate_s_ = 0;
   int measured_steps_ = 0;

@@ -53,8 +53,10 @@ class Builder {
     return std::move(out_);
   }
 
-  void add_spans(const Run& run, const std::string& ranks, const std::vector<Span>& spans, TimelineOrigin origin) {
+  void add_spans(const Run& run, const std::string& ranks, const std::vector<Span>& spans, TimelineOrigin origin,
+                 bool estimated) {
     TimelineGroup group = group_of(run, origin);
+    group.spans_estimated = estimated;
     group.ranks = ranks_text(ranks);
     group.folded = ranks_in(ranks);
     std::array<std::vector<LaneSpan>, 4> lanes;
@@ -101,7 +103,7 @@ class Builder {
     Builder apart;
     apart.out_.names = std::move(out_.names);
     apart.index_ = std::move(index_);
-    apart.add_spans(run, run.timeline_ranks, run.timeline, TimelineOrigin::Pinned);
+    apart.add_spans(run, run.timeline_ranks, run.timeline, TimelineOrigin::Pinned, false);
     out_.names = std::move(apart.out_.names);
     index_ = std::move(apart.index_);
     from_s_ = std::min(from_s_, apart.from_s_);
@@ -211,9 +213,9 @@ Timeline timeline_of(const Shown& shown) {
   if (shown.result)
     for (const Run* run : runs_of(*shown.result)) {
       if (run->timeline.empty()) continue;
-      builder.add_spans(*run, run->timeline_ranks, run->timeline, TimelineOrigin::Predicted);
+      builder.add_spans(*run, run->timeline_ranks, run->timeline, TimelineOrigin::Predicted, shown.spans_estimated);
       for (const RankTimeline& other : run->other_timelines)
-        builder.add_spans(*run, other.ranks, other.spans, TimelineOrigin::Predicted);
+        builder.add_spans(*run, other.ranks, other.spans, TimelineOrigin::Predicted, shown.spans_estimated);
     }
   if (shown.baseline && shown.baseline != shown.result)
     for (const Run* run : runs_of(*shown.baseline))

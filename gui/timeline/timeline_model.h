@@ -29,7 +29,8 @@ struct TimelineGroup {
   Strategy strategy = Strategy::Single;
   int gpus = 1;
   double step_s = 0;
-  double spans_step_s = 0;  // the step that the spans are of: without contention, where it differs from step_s; else 0
+  double spans_step_s = 0;       // the step that the spans are of, where it differs from step_s; else 0
+  bool spans_estimated = false;  // without contention; else one step of many that differ
   std::vector<BucketTimes> buckets;
   std::vector<TimelineLane> lanes;
   // Of a measured or pinned group: the prediction it stands below; -1: none.

@@ -44,7 +44,9 @@ QStringList group_words(const Timeline& timeline, int index) {
                 : group.ranks);
   words << tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "step %1")).arg(text(format_time(group.step_s)));
   if (group.spans_step_s > 0)
-    words << tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "spans without contention, step %1"))
+    words << (group.spans_estimated
+                  ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "spans without contention, step %1"))
+                  : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "shown: one of %1")))
                  .arg(text(format_time(group.spans_step_s)));
   if (group.beside < 0) return words;
   const double other = timeline.groups[static_cast<std::size_t>(group.beside)].step_s;
