@@ -21,6 +21,7 @@ namespace lockstep::gui {
 
 class AnswerBar;
 class GalleryPage;
+class TimelineView;
 class ViewFrame;
 class WhatIfPanel;
 
@@ -31,7 +32,7 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(std::vector<ViewTab> views = all_views());
   ~MainWindow() override;
 
-  // A scenario, a measured result, or the name of an example.
+  // A scenario, a measured result, a trace, or the name of an example.
   void open_any(const QString& file);
   void open_card(const GalleryCard& card);
   bool save_to(const QString& path);
@@ -46,6 +47,8 @@ class MainWindow : public QMainWindow {
   const std::vector<ViewFrame*>& frames() const { return frames_; }
   QAction* action(const QString& name) const;  // by its object name: "save", "undo", ...
   void use_theme(int choice);
+  // The timeline in front, with what is meant lit.
+  void show_in_timeline(const Focus& focus);
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -73,12 +76,16 @@ class MainWindow : public QMainWindow {
   void show_keys();
   bool may_leave();  // asks about unsaved changes
   void complain(const QString& what, const Errors& errors);
+  void tell(const QString& what, const QString& more);
   void remember(const QString& path);
   QStringList recent() const;
   void fill_recent_menu();
   void show_work();
   void refresh_views();
   void follow_timeline();
+  TimelineView* timeline() const;
+  void bring_forward(View* view);
+  void end_trace(const QString& path, bool good, const QString& trouble);
   void refresh_state();
   void refresh_title();
   void update_icons();

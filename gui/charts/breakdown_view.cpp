@@ -26,6 +26,8 @@ QString bar_name(const Run& run) {
 BreakdownBar bar_of(const Run& run, double least_s) {
   BreakdownBar bar;
   bar.name = bar_name(run);
+  bar.strategy = run.strategy;
+  bar.gpus = run.gpus;
   bar.step_s = run.step_time_s;
   bar.hidden_s = run.hidden_communication_s;
   double other = 0;
@@ -99,11 +101,13 @@ BreakdownView::BreakdownView() : panel_(new ChartPanel) {
   panel_->set_filler([this] {
     if (!drawn_) draw();
   });
+  panel_->set_activated([this](int spot) { ask_for(spot); });
 }
 
 BreakdownView::~BreakdownView() {
   if (panel_) panel_->set_overlay({});
   if (panel_) panel_->set_filler({});
+  if (panel_) panel_->set_activated({});
   if (panel_ && panel_->parent() == nullptr) delete panel_;
 }
 
@@ -252,6 +256,15 @@ std::vector<HotSpot> BreakdownView::hot_spots() const {
     }
   }
   return spots;
+}
+
+void BreakdownView::ask_for(int spot) const {
+  for (auto bar = bars_.rbegin(); bar != bars_.rend() && focus_asked; ++bar) {
+    const int parts = static_cast<int>(bar->parts.size());
+    if (spot < parts)
+      return focus_asked({bar->strategy, bar->gpus, bar->parts[static_cast<std::size_t>(spot)].cause, false, false});
+    spot -= parts;
+  }
 }
 
 DataTable BreakdownView::table() const {

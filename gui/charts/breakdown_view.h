@@ -20,6 +20,8 @@ struct BreakdownPart {
 };
 struct BreakdownBar {
   QString name;  // "DDP ×8", "DDP ×8 measured"
+  Strategy strategy = Strategy::Single;
+  int gpus = 1;
   double step_s = 0;
   double hidden_s = 0;  // communication beside computing
   bool measured = false, pinned = false;
@@ -51,6 +53,7 @@ class BreakdownView : public View {
   void draw_over(QPainter& painter) const;
   std::vector<LegendItem> legend() const;
   std::vector<HotSpot> hot_spots() const;
+  void ask_for(int spot) const;                                    // where in the timeline it is
   QRectF area(std::size_t bar, double from_s, double to_s) const;  // in values of the series
 
   QPointer<ChartPanel> panel_;

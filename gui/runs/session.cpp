@@ -59,6 +59,17 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
     emit spans_ended({});
   });
   connect(&spans_run_, &SpansRun::failed, this, &Session::spans_ended);
+  connect(&traces_, &TraceLoader::progress, this, &Session::trace_progressed);
+  connect(&traces_, &TraceLoader::loaded, this, [this](std::shared_ptr<const TraceFile> file) {
+    const QString path = QString::fromStdString(file->file), trouble = QString::fromStdString(file->cut.value_or(""));
+    std::erase_if(shown_.traces, [&](const auto& one) { return one->file == file->file; });
+    shown_.traces.push_back(std::move(file));
+    emit shown_changed();
+    emit trace_ended(path, true, trouble);
+  });
+  connect(&traces_, &TraceLoader::failed, this, [this](const QString& path, const Errors& errors) {
+    emit trace_ended(path, false, errors.empty() ? QString() : QString::fromStdString(to_text(errors.front())));
+  });
   connect(&measurement_, &ChildRun::progress, this, [this](const ProgressLine& line) {
     emit measure_progressed(
         tr("measuring %1 of %2: %3").arg(line.done).arg(line.total).arg(QString::fromStdString(line.text)));
@@ -112,6 +123,8 @@ void Session::start_over() {
   shown_.baseline.reset();
   timelines_.reset();
   shown_.measured.clear();
+  shown_.traces.clear();
+  traces_.stop();
   shown_.stale = shown_.estimated = false;
   shown_text_.clear();
   set_state(RunState::Idle);
@@ -267,8 +280,14 @@ void Session::add_measured(const QString& name, std::shared_ptr<const Result> re
   emit shown_changed();
 }
 
+void Session::stop_reading_traces() {
+  traces_.stop();
+  emit trace_ended({}, false, tr("Reading was stopped."));
+}
+
 void Session::remove_measured() {
   shown_.measured.clear();
+  shown_.traces.clear();
   emit shown_changed();
 }
 
