@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QDragEnterEvent>
+#include <QFileInfo>
 #include <QLabel>
 #include <QMimeData>
 #include <QProgressBar>
@@ -21,6 +22,7 @@
 #include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
 #include "gui/sweep/sweep_user.h"
+#include "gui/timeline/timeline_view.h"
 
 namespace lockstep::gui {
 
@@ -149,9 +151,50 @@ void MainWindow::connect_session() {
     if (!trouble.isEmpty()) answer_->show_failure(tr("Measuring failed"), trouble);
     refresh_state();
   });
+  connect(&session_, &Session::trace_progressed, this, [this](const QString& name, double share) {
+    progress_->setRange(0, 100);
+    progress_->setValue(static_cast<int>(100 * share));
+    progress_->show();
+    action(QStringLiteral("stop"))->setEnabled(true);
+    status_->setText(tr("Reading %1: %2 %").arg(name).arg(static_cast<int>(100 * share)));
+  });
+  connect(&session_, &Session::trace_ended, this, &MainWindow::end_trace);
+  for (View* view : views()) view->focus_asked = [this](const Focus& focus) { show_in_timeline(focus); };
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::follow_timeline);
   connect(answer_, &AnswerBar::lever_chosen, this, [this](const QString& set) {
     answer_->show_errors(document_.apply({set.toStdString()}, tr("try %1").arg(set)));
   });
+}
+
+TimelineView* MainWindow::timeline() const {
+  for (View* view : views())
+    if (auto* found = dynamic_cast<TimelineView*>(view)) return found;
+  return nullptr;
+}
+
+// Spans of the simulation are asked for while the timeline shows them.
+void MainWindow::follow_timeline() {
+  if (TimelineView* view = timeline()) session_.want_spans(tabs_->currentWidget()->isAncestorOf(view->widget()));
+}
+
+void MainWindow::show_in_timeline(const Focus& focus) {
+  TimelineView* view = timeline();
+  if (view == nullptr) return;
+  show_view(view->id());
+  view->light(focus);
+  view->timeline().setFocus();
+}
+
+void MainWindow::end_trace(const QString& path, bool good, const QString& trouble) {
+  const QString name = QFileInfo(path).fileName();
+  if (good) show_view(QStringLiteral("timeline"));
+  if (!session_.reading_traces()) progress_->hide();
+  refresh_state();
+  if (good && trouble.isEmpty()) return statusBar()->showMessage(tr("Added %1").arg(name), 4000);
+  if (path.isEmpty()) return statusBar()->showMessage(trouble, 4000);
+  tell(good ? tr("%1 is not whole; what could be read of it is shown").arg(name)
+            : tr("%1 is no trace that can be shown").arg(name),
+       trouble);
 }
 
 void MainWindow::refresh_views() {
@@ -170,9 +213,10 @@ void MainWindow::refresh_sweeps() {
 void MainWindow::refresh_state() {
   const RunState state = session_.state();
   const bool running = state == RunState::Simulating;
-  progress_->setVisible(running);
+  progress_->setVisible(running || session_.reading_traces());
   if (action(QStringLiteral("stop")) != nullptr) {
-    action(QStringLiteral("stop"))->setEnabled(running || state == RunState::Waiting || sweeps_.running());
+    action(QStringLiteral("stop"))
+        ->setEnabled(running || state == RunState::Waiting || sweeps_.running() || session_.reading_traces());
     action(QStringLiteral("run"))->setEnabled(state != RunState::Wrong && !running && session_.shown().result);
     action(QStringLiteral("pin"))->setEnabled(session_.shown().result != nullptr);
     action(QStringLiteral("export"))->setEnabled(session_.shown().result != nullptr);

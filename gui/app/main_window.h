@@ -22,6 +22,7 @@ namespace lockstep::gui {
 
 class AnswerBar;
 class GalleryPage;
+class TimelineView;
 class ViewFrame;
 class WhatIfPanel;
 
@@ -32,7 +33,7 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(std::vector<ViewTab> views = all_views());
   ~MainWindow() override;
 
-  // A scenario, a measured result, or the name of an example.
+  // A scenario, a measured result, a trace, or the name of an example.
   void open_any(const QString& file);
   void open_card(const GalleryCard& card);
   bool save_to(const QString& path);
@@ -50,6 +51,8 @@ class MainWindow : public QMainWindow {
   ViewFrame* show_view(const QString& id);
   QAction* action(const QString& name) const;  // by its object name: "save", "undo", ...
   void use_theme(int choice);
+  // The timeline in front, with what is meant lit.
+  void show_in_timeline(const Focus& focus);
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -71,11 +74,13 @@ class MainWindow : public QMainWindow {
   void save();
   void save_as();
   void export_dialog();
+  void export_to(const QString& folder);
   void copy_command();
   void show_terms();
   void show_keys();
   bool may_leave();  // asks about unsaved changes
   void complain(const QString& what, const Errors& errors);
+  void tell(const QString& what, const QString& more);
   void remember(const QString& path);
   QStringList recent() const;
   void fill_recent_menu();
@@ -83,6 +88,9 @@ class MainWindow : public QMainWindow {
   void refresh_views();
   void refresh_sweeps();
   void write_export(const QString& folder);
+  void follow_timeline();
+  TimelineView* timeline() const;
+  void end_trace(const QString& path, bool good, const QString& trouble);
   void refresh_state();
   void refresh_title();
   void update_icons();

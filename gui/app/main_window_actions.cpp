@@ -11,6 +11,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
+#include <QStackedWidget>
 #include <QStatusBar>
 #include <QTextBrowser>
 #include <QToolBar>
@@ -70,7 +71,8 @@ void MainWindow::make_actions() {
   on(add_action("gallery", tr("&Gallery"), QKeySequence(Qt::CTRL | Qt::Key_G), tr("Back to the questions")), [this] {
     if (may_leave()) show_gallery();
   });
-  on(add_action("open", tr("&Open"), QKeySequence::Open, tr("Open a scenario or a result")), &MainWindow::open_dialog);
+  on(add_action("open", tr("&Open"), QKeySequence::Open, tr("Open a scenario, a result or a trace")),
+     &MainWindow::open_dialog);
   on(add_action("save", tr("&Save"), QKeySequence::Save), &MainWindow::save);
   on(add_action("save_as", tr("Save &as"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)), &MainWindow::save_as);
   on(add_action("export", tr("&Export"), QKeySequence(Qt::CTRL | Qt::Key_E),
@@ -83,6 +85,7 @@ void MainWindow::make_actions() {
   on(add_action("run", tr("&Run"), QKeySequence(Qt::Key_F5), tr("Simulate now")), [this] { session_.run_now(); });
   on(add_action("stop", tr("&Stop"), QKeySequence(Qt::SHIFT | Qt::Key_F5)), [this] {
     if (sweeps_.running()) return sweeps_.stop();
+    if (session_.reading_traces()) return session_.stop_reading_traces();
     session_.stop();
   });
   on(add_action("measure", tr("&Measure here"), QKeySequence(Qt::Key_F6),
@@ -169,8 +172,12 @@ void MainWindow::make_toolbar() {
 void MainWindow::complain(const QString& what, const Errors& errors) {
   QStringList lines;
   for (const Error& error : errors) lines << QString::fromStdString(to_text(error));
+  tell(what, lines.join('\n'));
+}
+
+void MainWindow::tell(const QString& what, const QString& more) {
   auto* box = new QMessageBox(QMessageBox::Warning, tr("lockstep"), what, QMessageBox::Ok, this);
-  box->setInformativeText(lines.join('\n'));
+  box->setInformativeText(more);
   box->setAttribute(Qt::WA_DeleteOnClose);
   box->open();
 }
@@ -187,7 +194,13 @@ bool MainWindow::start_with(const QString& path) {
 }
 
 void MainWindow::open_any(const QString& file) {
-  if (file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive)) {
+  const bool json = file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive);
+  if (file.endsWith(QLatin1String(".json.gz"), Qt::CaseInsensitive) || (json && looks_like_trace(file.toStdString()))) {
+    if (pages_->currentIndex() == 0) show_work();
+    session_.add_trace(QFileInfo(file).absoluteFilePath());
+    return refresh_state();
+  }
+  if (json) {
     if (const Errors errors = session_.add_measured(file); !errors.empty())
       complain(tr("%1 is no result that can be shown").arg(file), errors);
     else
@@ -212,7 +225,7 @@ void MainWindow::open_card(const GalleryCard& card) {
 
 void MainWindow::open_dialog() {
   const QStringList files = QFileDialog::getOpenFileNames(
-      this, tr("Open"), {}, tr("Scenarios and results (*.yaml *.yml *.json);;All files (*)"));
+      this, tr("Open"), {}, tr("Scenarios, results and traces (*.yaml *.yml *.json *.json.gz);;All files (*)"));
   for (const QString& file : files) open_any(file);
 }
 
@@ -280,6 +293,15 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::export_dialog() {
   const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder for pictures and numbers"));
   if (folder.isEmpty()) return;
+  // The timeline of a picture that stays is the simulated one.
+  if (session_.request_spans())
+    connect(
+        &session_, &Session::spans_ended, this, [this, folder] { export_to(folder); }, Qt::SingleShotConnection);
+  else
+    export_to(folder);
+}
+
+void MainWindow::export_to(const QString& folder) {
   if (!session_.has_details()) {
     session_.add_details_now();
     refresh_views();
@@ -329,6 +351,7 @@ void MainWindow::show_keys() {
          "<tr><td><code>+, -, 0</code></td><td>zoom a timeline, and fit it</td></tr>"
          "<tr><td><code>Shift+Left, Shift+Right</code></td><td>move along a timeline</td></tr>"
          "<tr><td><code>. ,</code></td><td>to the next or previous bucket of a timeline</td></tr>"
+         "<tr><td><code>Enter</code></td><td>in a chart or a machine: shows in the timeline what is chosen</td></tr>"
          "<tr><td><code>Up, Down</code></td><td>step the number in a box</td></tr>"
          "<tr><td><code>Esc</code></td><td>takes back what is wrong in a box</td></tr>");
   show_text(this, tr("Keys"), QStringLiteral("<table>%1</table>").arg(rows));

@@ -36,11 +36,13 @@ BreakdownView::BreakdownView() : panel_(new ChartPanel) {
   panel_->set_filler([this] {
     if (!drawn_) draw();
   });
+  panel_->set_activated([this](int spot) { ask_for(spot); });
 }
 
 BreakdownView::~BreakdownView() {
   if (panel_) panel_->set_overlay({});
   if (panel_) panel_->set_filler({});
+  if (panel_) panel_->set_activated({});
   if (panel_ && panel_->parent() == nullptr) delete panel_;
 }
 
@@ -259,6 +261,15 @@ std::vector<HotSpot> BreakdownView::hot_spots() const {
     }
   }
   return spots;
+}
+
+void BreakdownView::ask_for(int spot) const {
+  for (auto bar = bars_.rbegin(); bar != bars_.rend() && focus_asked; ++bar) {
+    const auto parts = drawn_parts(*bar);
+    if (spot < static_cast<int>(parts.size()))
+      return focus_asked({bar->strategy, bar->gpus, parts[static_cast<std::size_t>(spot)].cause, false, false});
+    spot -= static_cast<int>(parts.size());
+  }
 }
 
 // Every cause that any bar has, also those too small for the picture, of every run.

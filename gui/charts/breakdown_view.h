@@ -36,6 +36,7 @@ class BreakdownView : public View {
   void draw_over(QPainter& painter) const;
   std::vector<LegendItem> legend() const;
   std::vector<HotSpot> hot_spots() const;
+  void ask_for(int spot) const;                                    // where in the timeline it is
   QRectF area(std::size_t bar, double from_s, double to_s) const;  // in values of the series
 
   QPointer<ChartPanel> panel_;

@@ -300,6 +300,11 @@ void ChartPanel::mouseMoveEvent(QMouseEvent* event) {
   select(best);
 }
 
+void ChartPanel::mouseReleaseEvent(QMouseEvent* event) {
+  QChartView::mouseReleaseEvent(event);
+  if (event->button() == Qt::LeftButton && activated_ && current_ >= 0) activated_(current_);
+}
+
 void ChartPanel::leaveEvent(QEvent* event) {
   QChartView::leaveEvent(event);
   if (!hasFocus()) select(-1);
@@ -316,6 +321,8 @@ void ChartPanel::keyPressEvent(QKeyEvent* event) {
     const int step = event->key() == Qt::Key_Right ? 1 : -1;
     select(current_ < 0 ? (step > 0 ? 0 : count - 1) : (current_ + step + count) % count);
     setAccessibleDescription(spots_[static_cast<std::size_t>(current_)].text);
+  } else if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && activated_ && current_ >= 0) {
+    activated_(current_);
   } else if (event->key() == Qt::Key_Escape && current_ >= 0) {
     select(-1);
   } else {

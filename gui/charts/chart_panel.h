@@ -48,6 +48,8 @@ class ChartPanel : public QChartView {
   void set_hot_spots(std::vector<HotSpot> spots, QAbstractSeries* series);
   // Called before the chart is seen or painted: whoever fills it may wait until then.
   void set_filler(std::function<void()> fill) { fill_ = std::move(fill); }
+  // Called with the hot spot that is clicked, or chosen by Enter.
+  void set_activated(std::function<void(int)> activated) { activated_ = std::move(activated); }
   void set_faded(bool faded);                // stale: grey
   void set_empty_text(const QString& text);  // where there is nothing to show; empty: there is
 
@@ -59,6 +61,7 @@ class ChartPanel : public QChartView {
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
@@ -77,6 +80,7 @@ class ChartPanel : public QChartView {
   std::vector<QPointF> legend_places_;
   std::function<void(QPainter&)> overlay_draw_;
   std::function<void()> fill_;
+  std::function<void(int)> activated_;
   std::vector<HotSpot> spots_;
   QAbstractSeries* series_ = nullptr;
   ChartOverlay* overlay_ = nullptr;

@@ -5,10 +5,13 @@
 
 #include <QRectF>
 #include <QString>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gui/charts/data_table.h"
+#include "simulator/exchange/trace_runs.h"
 #include "simulator/result/result.h"
 #include "topologies/topology.h"
 
@@ -36,6 +39,17 @@ struct Shown {
   bool baseline_estimated = false;         // pinned before it was simulated
   std::shared_ptr<const BucketCurve> bucket_curve, baseline_curve;
   std::shared_ptr<const SweepGrid> sweep;
+  bool spans_estimated = false;  // the timelines are the estimate's, without contention
+  TraceFiles traces;             // that were opened
+};
+
+// A part of a run's step, to be found in the timeline: the spans of a cause, or all collectives or copies.
+struct Focus {
+  Strategy strategy = Strategy::Single;
+  int gpus = 1;
+  std::optional<Cause> cause;
+  bool collectives = false, copies = false;
+  bool operator==(const Focus&) const = default;
 };
 
 // What stands beside a prediction, shortly: "measured", "prediction", with a number where there are several.
@@ -54,6 +68,9 @@ class View {
   virtual QString description() const = 0;                          // the message as a sentence, for screen readers
   virtual void paint(QPainter& painter, const QRectF& target) = 0;  // for export, whatever size the widget has
   virtual void theme_changed() = 0;
+
+  // Set by the window; a view calls it when somebody asks where in the timeline a part of it is.
+  std::function<void(const Focus&)> focus_asked;
 };
 
 // The runs of a result that ran, in its order.

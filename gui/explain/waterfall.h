@@ -28,7 +28,8 @@ struct Waterfall {
   bool shared() const { return base_s != base_step_s; }  // strong scaling: the base works on all samples
 };
 
-// Rows by size, those that go the way of the whole difference first; what is below 0.3 % of the longer step is joined at the end.
+// Rows by size, those that go the way of the whole difference first; what is below 0.3 % of the longer step is joined
+// at the end.
 Waterfall waterfall_of(const Run& base, const Run& run);
 
 // What the axis shows: from 0, or from a round number below both steps where nearly all would be the common part.

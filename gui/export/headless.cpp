@@ -35,14 +35,24 @@ int run_export(const GuiArguments& arguments) {
   Errors errors = open(document, file);
   if (errors.empty()) errors = document.errors();
   Session session(document);
+  QString trouble;
+  QEventLoop loop;
   for (std::size_t i = 1; i < arguments.files.size() && errors.empty(); ++i)
-    errors = session.add_measured(QString::fromStdString(arguments.files[i]));
+    if (looks_like_trace(arguments.files[i]))
+      session.add_trace(QString::fromStdString(arguments.files[i]));
+    else
+      errors = session.add_measured(QString::fromStdString(arguments.files[i]));
   if (!errors.empty()) {
     complain(errors);
     return 1;
   }
-  QString trouble;
-  QEventLoop loop;
+  QObject::connect(&session, &Session::trace_ended, &loop, [&](const QString&, bool good, const QString& words) {
+    if (!words.isEmpty()) std::fprintf(stderr, "lockstep-gui: %s\n", words.toLocal8Bit().constData());
+    if (!good) trouble = words;
+    if (!session.reading_traces()) loop.quit();
+  });
+  if (session.reading_traces()) loop.exec();
+  if (!trouble.isEmpty()) return 1;
   QObject::connect(&session, &Session::failed, &loop, [&](const QString& why, const QString& last) {
     trouble = last.isEmpty() ? why : last;
     loop.quit();
@@ -56,6 +66,8 @@ int run_export(const GuiArguments& arguments) {
     std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());
     return 2;
   }
+  QObject::connect(&session, &Session::spans_ended, &loop, &QEventLoop::quit);
+  if (session.request_spans()) loop.exec();
   session.add_details_now();
   SweepRuns sweeps(document, session);
   bool swept = false;

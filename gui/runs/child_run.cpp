@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 #include <csignal>
+#include <utility>
 
 #include "simulator/base/format.h"
 
@@ -28,6 +29,17 @@ QString lockstep_program() {
   const QString beside = QCoreApplication::applicationDirPath() + QStringLiteral("/lockstep");
   if (QFileInfo(beside).isExecutable()) return beside;
   return QStandardPaths::findExecutable(QStringLiteral("lockstep"));
+}
+
+void let_go(QProcess* process) {
+  if (process->state() == QProcess::NotRunning) {
+    process->deleteLater();
+    return;
+  }
+  process->setParent(QCoreApplication::instance());
+  QObject::connect(process, &QProcess::finished, process, &QObject::deleteLater);
+  process->terminate();
+  QTimer::singleShot(kGraceMs, process, &QProcess::kill);
 }
 
 ChildRun::ChildRun(QObject* parent) : QObject(parent) {
@@ -65,21 +77,11 @@ void ChildRun::stop() {
   emit stopped();
 }
 
-// The process lives on without us until it has ended.
 void ChildRun::discard() {
   if (process_ == nullptr) return;
-  QProcess* leaving = process_;
-  process_ = nullptr;
   more_.stop();
-  leaving->disconnect(this);
-  if (leaving->state() == QProcess::NotRunning) {
-    leaving->deleteLater();
-    return;
-  }
-  leaving->setParent(QCoreApplication::instance());
-  connect(leaving, &QProcess::finished, leaving, &QObject::deleteLater);
-  leaving->terminate();
-  QTimer::singleShot(kGraceMs, leaving, &QProcess::kill);
+  process_->disconnect(this);
+  let_go(std::exchange(process_, nullptr));
 }
 
 void ChildRun::read() {

@@ -58,6 +58,9 @@ class ChildRun : public QObject {
   QStringList complaints_;  // error lines and lines that mean nothing
 };
 
+// Ends a process that nobody listens to any more: asked first, killed after two seconds, deleted when it has ended.
+void let_go(QProcess* process);
+
 // `lockstep`: LOCKSTEP_PROGRAM, beside the window's own program, or in PATH; empty when nowhere.
 QString lockstep_program();
 

@@ -33,12 +33,14 @@ std::optional<Error> wrong_options(const PredictArguments& arguments) {
   if (arguments.estimate && arguments.reference)
     return on_command_line(ErrorKind::Conflict, "--reference", "--estimate and --reference are two ways to predict",
                            "give one of them");
-  if (arguments.trace_file == "-")
-    return on_command_line(ErrorKind::Conflict, "--trace", "a trace on standard output would run into the result",
-                           "give it a file");
-  if (!arguments.trace_file.empty() && arguments.files.size() > 1)
-    return on_command_line(ErrorKind::Conflict, "--trace", "a trace shows one scenario",
-                           "one command for each scenario");
+  for (const auto& [option, file] : {std::pair{"--trace", &arguments.trace_file}, {"--spans", &arguments.spans_file}}) {
+    if (*file == "-")
+      return on_command_line(ErrorKind::Conflict, option, "a trace on standard output would run into the result",
+                             "give it a file");
+    if (!file->empty() && arguments.files.size() > 1)
+      return on_command_line(ErrorKind::Conflict, option, "a trace shows one scenario",
+                             "one command for each scenario");
+  }
   return std::nullopt;
 }
 
@@ -61,7 +63,8 @@ PredictOptions options_for(const PredictArguments& arguments, const std::string&
                            Output& output) {
   PredictOptions options;
   options.method = arguments.estimate ? Method::Estimate : arguments.reference ? Method::Messages : Method::Simulate;
-  options.timeline = !arguments.trace_file.empty();
+  options.timeline = !arguments.trace_file.empty() || !arguments.spans_file.empty();
+  options.parts = !arguments.spans_file.empty();
   // What is not shown is not worked out.
   const Form form = arguments.common.form;
   const bool runs_alone = form == Form::Csv || (form == Form::Text && arguments.common.quiet);
@@ -97,6 +100,17 @@ bool write_trace(const PredictArguments& arguments, const Result& result, Output
   return true;
 }
 
+bool write_spans(const PredictArguments& arguments, const Result& result, Output& output) {
+  if (arguments.spans_file.empty()) return true;
+  std::string lines;
+  for (const Run& run : result.runs)
+    if (!run.timeline.empty()) lines += run_to_message(run) + '\n';
+  CommonArguments to_file;
+  to_file.output_file = arguments.spans_file;
+  to_file.form = arguments.common.form;
+  return write_data(lines, to_file, output);
+}
+
 }  // namespace
 
 int run_predict(const PredictArguments& arguments, Output& output) {
@@ -112,7 +126,7 @@ int run_predict(const PredictArguments& arguments, Output& output) {
     const auto result = predict(one.inputs, options_for(arguments, one.name, writer, output));
     clear_progress(output);
     if (!result) return report_errors(result.error(), form, output);
-    if (!write_trace(arguments, *result, output)) return kRunFailed;
+    if (!write_trace(arguments, *result, output) || !write_spans(arguments, *result, output)) return kRunFailed;
     const auto as_text = [&] { return prediction_text(*result, one.inputs, output, arguments.common.quiet); };
     if (!writer.add(one.name, result_in_form(*result, form, as_text))) return kRunFailed;
     all_ran &= !nothing_ran(*result);

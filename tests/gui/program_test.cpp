@@ -64,6 +64,13 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
   EXPECT_NE(page.find("<svg"), std::string::npos);
   EXPECT_NE(page.find("lockstep predict second-node-10gbe"), std::string::npos);
   EXPECT_EQ(testing::text_of_file((folder + "/second-node-10gbe-report.pdf").toStdString()).substr(0, 4), "%PDF");
+  EXPECT_NE(page.find("Timeline"), std::string::npos);
+  const std::string one_page = testing::text_of_file((folder + "/second-node-10gbe-report.pdf").toStdString());
+  EXPECT_NE(one_page.find("/Count 1"), std::string::npos);
+  // The timeline is the simulated one.
+  const std::string spans = testing::text_of_file((folder + "/second-node-10gbe-timeline.svg").toStdString());
+  EXPECT_NE(spans.find("predicted"), std::string::npos);
+  EXPECT_EQ(spans.find("without contention"), std::string::npos);
   // The picture is filled: something is drawn near every edge.
   for (const char* view : {"efficiency", "throughput", "step-time", "breakdown"}) {
     const QImage image(QStringLiteral("%1/second-node-10gbe-%2.png").arg(folder, view));
@@ -71,6 +78,18 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
     EXPECT_GT(ink.width(), 0.85 * image.width()) << view;
     EXPECT_GT(ink.height(), 0.85 * image.height()) << view;
   }
+}
+
+TEST(Program, ExportDrawsTracesBelowThePrediction) {
+  const QString folder = testing::temporary_path("traced");
+  const QString trace = QString::fromStdString(testing::source_path("tests/data/traces/ddp-two-gpus-rank1.json"));
+  const Ended done = run({"--export", folder, "dp-vs-ddp-resnet50-8xa100", trace});
+  EXPECT_EQ(done.code, 0) << done.err.toStdString();
+  const std::string table = testing::text_of_file((folder + "/dp-vs-ddp-resnet50-8xa100-timeline.csv").toStdString());
+  EXPECT_NE(table.find("measured"), std::string::npos);
+  EXPECT_NE(table.find("ncclDevKernel_AllReduce"), std::string::npos);
+  const Ended wrong = run({"--export", folder, "dp-vs-ddp-resnet50-8xa100", "/nowhere/trace.json"});
+  EXPECT_EQ(wrong.code, 1);
 }
 
 TEST(Program, ExportSaysWhatIsWrong) {
