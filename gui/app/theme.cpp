@@ -155,6 +155,7 @@ const QHash<QString, QString>& icon_paths() {
       {"help", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7M12 17h.01"},
       {"reset", "M4 12a8 8 0 1 0 3-6.2M4 4v5h5"},
       {"measure", "M12 7v6l4 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z"},
+      {"close", "M6 6l12 12M18 6L6 18"},
       {"table", "M4 5h16v14H4zM4 10h16M4 14.5h16M10 5v14"}};
   return paths;
 }

@@ -28,6 +28,8 @@ class ChildRun : public QObject {
   };
   // Whatever still runs is ended first, without a word.
   void start(const Task& task);
+  // Asks it to end and to say what it has so far: `finished` or `failed` follow; after two seconds it is killed.
+  void finish_early();
   // Asks it to end; after two seconds it is killed. `stopped` follows at once.
   void stop();
   bool running() const { return process_ != nullptr; }
@@ -35,7 +37,9 @@ class ChildRun : public QObject {
  signals:
   void progress(const lockstep::gui::ProgressLine& line);
   void step(const lockstep::gui::StepLine& line);
+  void planned(const lockstep::gui::PlanLine& line);
   void run_known(const lockstep::Run& run);
+  // result: nullptr where only a plan was asked for.
   void finished(std::shared_ptr<const lockstep::Result> result, double seconds);
   void failed(const QString& why, const QString& last_words);
   void stopped();
@@ -52,6 +56,7 @@ class ChildRun : public QObject {
   QTimer more_;
   QElapsedTimer clock_;
   std::shared_ptr<const Result> result_;
+  bool planned_ = false;  // a plan is an answer too
   QStringList complaints_;  // error lines and lines that mean nothing
 };
 

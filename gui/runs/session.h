@@ -41,10 +41,8 @@ class Session : public QObject {
   void add_measured(const QString& name, std::shared_ptr<const Result> result);
   void remove_measured();
 
-  // Times the scenario's variant for this machine; its steps arrive one by one.
-  void measure_here();
-  bool measuring() const { return measurement_.running(); }
-  void stop_measuring() { measurement_.stop(); }
+  // In place of the one of that name, or as one more: a measurement grows.
+  void put_measured(const QString& name, std::shared_ptr<const Result> result);
 
  signals:
   void shown_changed();
@@ -53,8 +51,6 @@ class Session : public QObject {
   void progressed(int done, int total, const QString& text);
   void wrong(const lockstep::Errors& errors);  // the scenario; empty: it is right
   void failed(const QString& why, const QString& last_words);
-  void measure_progressed(const QString& text);
-  void measure_ended(const QString& trouble);  // empty: the result is in shown()
 
  private:
   void scenario_changed();
@@ -66,7 +62,7 @@ class Session : public QObject {
 
   ScenarioDocument& document_;
   Estimator estimator_;
-  ChildRun child_, measurement_;
+  ChildRun child_;
   QTimer settle_, late_;
   Shown shown_;
   RunState state_ = RunState::Idle;
@@ -75,7 +71,6 @@ class Session : public QObject {
   std::string timelines_text_;               // ... and what they speak of
   quint64 wanted_ = 0;
   double seconds_ = 0, estimate_s_ = 0;
-  int measured_steps_ = 0;
   std::map<std::string, std::string> effective_;
 };
 
