@@ -25,6 +25,8 @@
 namespace lockstep::gui {
 namespace {
 
+constexpr int kBoxWidth = 156;  // of a number beside a slider, with its unit
+
 int next_drag() {
   static int drag = 0;
   return ++drag;
@@ -66,6 +68,10 @@ FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(pa
   QWidget* editor = make_editor();
   column->addWidget(editor);
   title_->setBuddy(editor);
+  const QString description = tr("%1. Allowed: %2").arg(doc_of(field_), allowed_of(field_));
+  for (QWidget* one : {static_cast<QWidget*>(line_), static_cast<QWidget*>(combo_), static_cast<QWidget*>(check_),
+                       static_cast<QWidget*>(slider_), static_cast<QWidget*>(dp_), static_cast<QWidget*>(ddp_)})
+    if (one != nullptr) one->setAccessibleDescription(description);
   wrong_ = new QLabel;
   wrong_->setObjectName(QStringLiteral("wrong"));
   wrong_->setWordWrap(true);
@@ -165,7 +171,6 @@ QWidget* FieldControl::make_strategies() {
 QWidget* FieldControl::make_number() {
   line_ = new QLineEdit;
   line_->setAccessibleName(title_->text());
-  line_->setAccessibleDescription(allowed_of(field_));
   line_->installEventFilter(this);
   connect(line_, &QLineEdit::editingFinished, this, &FieldControl::typed);
   scale_ = slider_scale(field_, std::nullopt);
@@ -177,15 +182,19 @@ QWidget* FieldControl::make_number() {
   layout->setContentsMargins(0, 0, 0, 0);
   if (scale_ || counts) {
     add_slider();
-    line_->setFixedWidth(counts ? 100 : 80);
     layout->addWidget(slider_, 1);
   }
-  layout->addWidget(line_);
+  auto* box = new QWidget;  // of one width, so that sliders end under each other
+  auto* in_box = new QHBoxLayout(box);
+  in_box->setContentsMargins(0, 0, 0, 0);
+  in_box->addWidget(line_, 1);
   if (!unit.isEmpty()) {
     auto* label = new QLabel(unit);
     label->setObjectName(QStringLiteral("muted"));
-    layout->addWidget(label);
+    in_box->addWidget(label);
   }
+  if (slider_ != nullptr) box->setFixedWidth(kBoxWidth);
+  layout->addWidget(box);
   row->setFocusProxy(line_);
   return row;
 }

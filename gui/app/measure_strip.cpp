@@ -20,6 +20,7 @@
 namespace lockstep::gui {
 namespace {
 
+constexpr int kSettleMs = 400;
 constexpr int kMostSteps = 10'000, kMostRepeats = 100;
 
 QString time_text(double seconds) {
@@ -71,6 +72,16 @@ MeasureStrip::MeasureStrip(LiveMeasurement& measurement, ScenarioDocument& docum
   connect(&measurement_, &LiveMeasurement::stepped, this, &MeasureStrip::refresh_steps);
   connect(&measurement_, &LiveMeasurement::result_changed, this, &MeasureStrip::refresh_foot);
   connect(&document_, &ScenarioDocument::changed, this, &MeasureStrip::refresh_foot);
+  // What would run follows the scenario until it does.
+  auto* settle = new QTimer(this);
+  settle->setSingleShot(true);
+  settle->setInterval(kSettleMs);
+  connect(&document_, &ScenarioDocument::changed, this, [this, settle] {
+    if (isVisible() && measurement_.state() == MeasureState::Ready) settle->start();
+  });
+  connect(settle, &QTimer::timeout, this, [this] {
+    if (isVisible() && measurement_.state() == MeasureState::Ready) ask();
+  });
   hide();
 }
 
@@ -177,7 +188,7 @@ QString MeasureStrip::plan_text() const {
     most = std::max(most, row.per_gpu_batch);
   }
   const QString batch = least == most ? QString::number(most) : QStringLiteral("%1–%2").arg(least).arg(most);
-  QStringList lines = {tr("Will train for real on %1: %2. Batch %3 per rank, %4 steps after %5 to warm up, %6 times; "
+  QStringList lines = {tr("Will train for real on %1: %2. Batch %3 per rank, %4 steps after %5 to warm up, %6 × each; "
                           "about %7 by the estimate.")
                            .arg(QString::fromStdString(plan.device), rows.join(QStringLiteral(", ")), batch)
                            .arg(plan.steps)
@@ -185,7 +196,7 @@ QString MeasureStrip::plan_text() const {
                            .arg(plan.repeats)
                            .arg(time_text(plan.expected_s))};
   if (!out.isEmpty()) lines << tr("Does not run here: %1.").arg(out.join(QStringLiteral(", ")));
-  for (const std::string& note : plan.notes) lines << QString::fromStdString(note);
+  for (const std::string& note : plan.notes) lines << QStringLiteral("· ") + QString::fromStdString(note);
   return lines.join('\n');
 }
 

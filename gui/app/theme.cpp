@@ -83,10 +83,10 @@ QPushButton#segment { border-radius: 0; padding: 4px 12px; }
 QPushButton#segment:checked { background: %7; color: %9; border-color: %7; }
 QPushButton#link { background: transparent; border: none; color: %7; padding: 2px 4px; text-align: left; }
 QPushButton#link:focus, QPushButton#link:hover { text-decoration: underline; }
-QLineEdit, QComboBox, QPlainTextEdit, QTableWidget {
+QLineEdit, QComboBox, QSpinBox, QPlainTextEdit, QTableWidget, QListWidget {
   background: %1; border: 1px solid %4; border-radius: 6px; selection-background-color: %7; selection-color: %9; }
-QLineEdit, QComboBox { padding: 3px 6px; min-height: 20px; }
-QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus, QTableWidget:focus { border: 1px solid %7; }
+QLineEdit, QComboBox, QSpinBox { padding: 3px 6px; min-height: 20px; }
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QPlainTextEdit:focus, QTableWidget:focus, QListWidget:focus { border: 1px solid %7; }
 QLineEdit[wrong="true"], QComboBox[wrong="true"] { border: 2px solid %8; color: %8; }
 QLabel#wrong { color: %8; }
 QLabel#muted { color: %6; }
@@ -260,11 +260,11 @@ QIcon icon(const QString& name) {
 QString strategy_name(Strategy strategy) {
   switch (strategy) {
     case Strategy::Ddp:
-      return QStringLiteral("DDP");
+      return QApplication::translate("lockstep", "DDP");
     case Strategy::Dp:
-      return QStringLiteral("DP");
+      return QApplication::translate("lockstep", "DP");
     case Strategy::DpCpp:
-      return QStringLiteral("DP in C++");
+      return QApplication::translate("lockstep", "DP in C++");
     case Strategy::Single:
       break;
   }
