@@ -79,6 +79,7 @@ AnswerBar::AnswerBar(QWidget* parent) : QFrame(parent) {
   column->addWidget(more_button_, 0, Qt::AlignLeft);
   column->addWidget(more_);
   connect(more_button_, &QPushButton::toggled, more_, &QLabel::setVisible);
+  connect(more_button_, &QPushButton::toggled, this, &AnswerBar::details_shown);
   levers_->hide();
   more_button_->hide();
 }
@@ -164,6 +165,19 @@ void AnswerBar::show_failure(const QString& why, const QString& last_words) {
 
 void AnswerBar::clear_failure() {
   trouble_->hide();
+}
+
+void AnswerBar::show_details(bool on) {
+  more_button_->setChecked(on);
+}
+
+bool AnswerBar::focus_levers() {
+  for (auto* button : levers_->findChildren<QPushButton*>())
+    if (button->isVisible() && button->isEnabled()) {
+      button->setFocus(Qt::ShortcutFocusReason);
+      return true;
+    }
+  return false;
 }
 
 void AnswerBar::show_state(const QString& text, const QString& tip) {

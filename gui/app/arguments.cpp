@@ -55,12 +55,12 @@ FILE is a scenario (.yaml) or the name of one that came along; results of `locks
 beside the prediction, Chrome traces of PyTorch's profiler (.json, .json.gz; one for each rank) below its timeline.
 
   --export DIR      no window: predict FILE, and write each view as PNG, SVG, PDF and CSV and a report
-                    (HTML, PDF) into DIR; needs no display
+                    (HTML, PDF) into DIR; needs no display. A result alone brings its scenario with it
   --theme THEME     light, dark, or system
   --help, --version
 
 LOCKSTEP_PROGRAM names the `lockstep` that simulates; otherwise it is the one beside this program, or in PATH.
-Exit codes of --export: 0 good, 1 wrong input, 2 the prediction failed or a file could not be written.
+Exit codes: 0 good, 1 wrong input, 2 the prediction failed, a file could not be written, or a window has no display.
 )";
 }
 

@@ -14,8 +14,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
-#include <map>
 
+#include "gui/app/field_labels.h"
 #include "gui/app/glossary.h"
 #include "gui/app/theme.h"
 #include "models/zoo/zoo.h"
@@ -24,6 +24,8 @@
 
 namespace lockstep::gui {
 namespace {
+
+constexpr int kBoxWidth = 156;  // of a number beside a slider, with its unit
 
 int next_drag() {
   static int drag = 0;
@@ -53,49 +55,6 @@ QStringList names_for(const std::string& key) {
 
 }  // namespace
 
-QString label_of(const std::string& key) {
-  static const std::map<std::string, const char*> labels = {
-      {"question", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Question")},
-      {"model.name", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Model")},
-      {"batch.per_gpu", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Batch per GPU")},
-      {"batch.global", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Global batch")},
-      {"precision", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Precision")},
-      {"topology.node", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Machine")},
-      {"topology.fabric", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Network between machines")},
-      {"topology.gpus_per_node", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "GPUs per machine")},
-      {"topology.override.nvlink.rate", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "NVLink rate")},
-      {"topology.override.nic.rate", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Network adapter rate")},
-      {"topology.override.pcie.rate", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "PCIe rate")},
-      {"gpus", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "GPUs")},
-      {"strategy", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Strategy")},
-      {"ddp.bucket_cap", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Bucket cap")},
-      {"accumulate.steps", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Accumulation steps")},
-      {"accumulate.no_sync", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "no_sync while accumulating")},
-      {"input.source", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Batches start on")},
-      {"input.memory", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Host memory of a batch")},
-      {"host.factor", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "CPU time factor")},
-      {"calibrate.single_gpu", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Measured speed of one GPU")},
-      {"loader.sample_cost.mean", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Loading one sample")},
-      {"loader.workers_per_process", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "Loader workers per process")},
-      {"noise.jitter.sigma", QT_TRANSLATE_NOOP("lockstep::gui::FieldControl", "GPU jitter")}};
-  const auto known = labels.find(key);
-  if (known != labels.end()) return FieldControl::tr(known->second);
-  QString label = QString::fromStdString(key);
-  for (const char* prefix : {"topology.override.", "topology.", "model.", "ddp.", "optimizer.", "input.", "loader.",
-                             "data.", "software.", "noise.", "measure.", "host.", "tf32."})
-    if (label.startsWith(QLatin1String(prefix))) {
-      label.remove(0, static_cast<int>(std::string(prefix).size()));
-      break;
-    }
-  label.replace('.', ' ').replace('_', ' ');
-  label[0] = label[0].toUpper();
-  return label;
-}
-
-QString search_text(const FieldInfo& field) {
-  return QString::fromStdString(field.key + ' ' + field.doc).toLower() + ' ' + label_of(field.key).toLower();
-}
-
 FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(parent), field_(field) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -109,6 +68,10 @@ FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(pa
   QWidget* editor = make_editor();
   column->addWidget(editor);
   title_->setBuddy(editor);
+  const QString description = tr("%1. Allowed: %2").arg(doc_of(field_), allowed_of(field_));
+  for (QWidget* one : {static_cast<QWidget*>(line_), static_cast<QWidget*>(combo_), static_cast<QWidget*>(check_),
+                       static_cast<QWidget*>(slider_), static_cast<QWidget*>(dp_), static_cast<QWidget*>(ddp_)})
+    if (one != nullptr) one->setAccessibleDescription(description);
   wrong_ = new QLabel;
   wrong_->setObjectName(QStringLiteral("wrong"));
   wrong_->setWordWrap(true);
@@ -118,10 +81,10 @@ FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(pa
 
 void FieldControl::make_title() {
   title_ = new QLabel(label_of(field_.key));
-  const QString doc =
-      QStringLiteral("<p><b>%1</b></p><p>%2</p><p>%3</p>")
-          .arg(QString::fromStdString(field_.key).toHtmlEscaped(), QString::fromStdString(field_.doc).toHtmlEscaped(),
-               QString::fromStdString(allowed_text(field_)).toHtmlEscaped());
+  const QString doc = QStringLiteral("<p><b>%1</b></p><p>%2</p><p>%3</p><p><code>%4</code></p>")
+                          .arg(title_->text().toHtmlEscaped(), doc_of(field_).toHtmlEscaped(),
+                               tr("Allowed: %1").arg(allowed_of(field_)).toHtmlEscaped(),
+                               QString::fromStdString(field_.key).toHtmlEscaped());
   title_->setToolTip(doc + term_for_key(field_.key));
   setToolTip(title_->toolTip());
   reset_ = new QToolButton;
@@ -207,19 +170,30 @@ QWidget* FieldControl::make_strategies() {
 QWidget* FieldControl::make_number() {
   line_ = new QLineEdit;
   line_->setAccessibleName(title_->text());
-  line_->setAccessibleDescription(QString::fromStdString(allowed_text(field_)));
   line_->installEventFilter(this);
   connect(line_, &QLineEdit::editingFinished, this, &FieldControl::typed);
   scale_ = slider_scale(field_, std::nullopt);
   const bool counts = field_.key == "gpus";
-  if (!scale_ && !counts) return line_;
+  const QString unit = unit_of(field_);
+  if (!scale_ && !counts && unit.isEmpty()) return line_;
   auto* row = new QWidget;
   auto* layout = new QHBoxLayout(row);
   layout->setContentsMargins(0, 0, 0, 0);
-  add_slider();
-  line_->setFixedWidth(counts ? 128 : 96);
-  layout->addWidget(slider_, 1);
-  layout->addWidget(line_);
+  if (scale_ || counts) {
+    add_slider();
+    layout->addWidget(slider_, 1);
+  }
+  auto* box = new QWidget;  // of one width, so that sliders end under each other
+  auto* in_box = new QHBoxLayout(box);
+  in_box->setContentsMargins(0, 0, 0, 0);
+  in_box->addWidget(line_, 1);
+  if (!unit.isEmpty()) {
+    auto* label = new QLabel(unit);
+    label->setObjectName(QStringLiteral("muted"));
+    in_box->addWidget(label);
+  }
+  if (slider_ != nullptr) box->setFixedWidth(kBoxWidth);
+  layout->addWidget(box);
   row->setFocusProxy(line_);
   return row;
 }

@@ -19,11 +19,6 @@ class QToolButton;
 
 namespace lockstep::gui {
 
-// "GPUs", "Bucket cap": of a dotted key, for people.
-QString label_of(const std::string& key);
-// Every word that finds a setting.
-QString search_text(const FieldInfo& field);
-
 class FieldControl : public QWidget {
   Q_OBJECT
 

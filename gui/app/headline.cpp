@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "gui/app/sentences.h"
+#include "gui/app/theme.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -33,7 +35,7 @@ Headline headline(const Result& result) {
   Headline out;
   QStringList main, why;
   for (const Sentence& sentence : result.answer.sentences) {
-    const QString text = joined_units(QString::fromStdString(sentence.text));
+    const QString text = joined_units(text_of(sentence));
     if (is_one_of(sentence.id, kMain))
       main << text;
     else if (is_one_of(sentence.id, kWhy) && why.size() < 2)
@@ -44,7 +46,7 @@ Headline headline(const Result& result) {
   for (const Run& run : result.runs)
     if (run.not_run)
       out.more << QCoreApplication::translate("lockstep::gui::Headline", "%1 on %2 GPUs cannot run: %3")
-                      .arg(QString::fromLatin1(name_of(run.strategy)))
+                      .arg(strategy_name(run.strategy))
                       .arg(run.gpus)
                       .arg(QString::fromStdString(*run.not_run));
   out.main = main.join(' ');

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "gui/app/arguments.h"
+#include "gui/app/font_size.h"
 #include "gui/app/main_window.h"
 #include "gui/app/theme.h"
 #include "gui/export/headless.h"
@@ -21,6 +22,20 @@ lockstep::gui::ThemeChoice theme_of(const std::string& name) {
   if (name == "light") return lockstep::gui::ThemeChoice::Light;
   if (name == "dark") return lockstep::gui::ThemeChoice::Dark;
   return lockstep::gui::ThemeChoice::System;
+}
+
+// Qt ends a program that finds no display by abort(): this says what to do instead.
+bool has_display() {
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return true;
+  return false;
+}
+
+// What Qt says of a folder that an export does not use is nobody's business.
+void without_runtime_folder(QtMsgType type, const QMessageLogContext&, const QString& text) {
+  if (text.startsWith(QLatin1String("QStandardPaths:"))) return;
+  std::fprintf(stderr, "%s\n", text.toLocal8Bit().constData());
+  if (type == QtFatalMsg) std::abort();
 }
 
 // Our catalogue for the person's language, and Qt's own; English has plural forms alone.
@@ -40,10 +55,13 @@ int open_window(QApplication&, const GuiArguments& arguments) {
   if (theme == QLatin1String("system")) theme = QSettings().value("theme", "system").toString();
   lockstep::gui::set_theme(theme_of(theme.toStdString()));
   lockstep::gui::set_up_style();
+  lockstep::gui::set_font_step(lockstep::gui::font_step());
   lockstep::gui::MainWindow window;
   window.show();
   QTimer::singleShot(0, &window, [&] {
-    for (const std::string& file : arguments.files) window.open_any(QString::fromStdString(file));
+    QStringList files;
+    for (const std::string& file : arguments.files) files << QString::fromStdString(file);
+    window.open_several(files);
   });
   return QApplication::exec();
 }
@@ -65,9 +83,15 @@ int main(int argc, char** argv) {
       return 1;
     case GuiArguments::Do::Export:
       setenv("QT_QPA_PLATFORM", "offscreen", 0);  // a display is neither needed nor used unless asked for
+      qInstallMessageHandler(without_runtime_folder);
       break;
     case GuiArguments::Do::Open:
-      break;
+      if (has_display()) break;
+      std::fputs(
+          "lockstep-gui: there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
+          "`lockstep-gui --export DIR FILE` writes the charts of FILE without one\n",
+          stderr);
+      return 2;
   }
   QApplication::setOrganizationName(QStringLiteral("lockstep"));
   QApplication::setApplicationName(QStringLiteral("lockstep-gui"));

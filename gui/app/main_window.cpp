@@ -18,6 +18,7 @@
 
 #include "gui/app/answer_bar.h"
 #include "gui/app/gallery_page.h"
+#include "gui/app/measure_strip.h"
 #include "gui/app/pages.h"
 #include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
@@ -42,20 +43,24 @@ MainWindow::MainWindow(std::vector<ViewTab> views)
   make_toolbar();
   make_status();
   connect_session();
+  connect_measurement();
   connect(gallery_, &GalleryPage::chosen, this, &MainWindow::open_card);
   connect(gallery_, &GalleryPage::file_chosen, this, &MainWindow::open_any);
   connect(&document_, &ScenarioDocument::place_changed, this, &MainWindow::refresh_title);
   const QByteArray geometry = QSettings().value(QStringLiteral("geometry")).toByteArray();
   if (!geometry.isEmpty()) restoreGeometry(geometry);
+  const QByteArray layout = QSettings().value(QStringLiteral("split")).toByteArray();
+  if (!layout.isEmpty()) split_->restoreState(layout);
   show_gallery();
 }
 
 MainWindow::~MainWindow() = default;
 
 QWidget* MainWindow::make_work_page() {
-  auto* split = new QSplitter;
+  auto* split = split_ = new QSplitter;
   split->setChildrenCollapsible(false);
   auto* left = new QFrame;
+  side_ = left;
   left->setObjectName(QStringLiteral("panel"));
   auto* left_column = new QVBoxLayout(left);
   left_column->setContentsMargins(0, 0, 0, 0);
@@ -69,11 +74,14 @@ QWidget* MainWindow::make_work_page() {
   column->setContentsMargins(12, 12, 12, 8);
   column->setSpacing(8);
   answer_ = new AnswerBar;
+  column->addWidget(make_changed_bar());
   column->addWidget(answer_);
   tabs_ = new QTabWidget;
   tabs_->setDocumentMode(true);
   tabs_->tabBar()->setDrawBase(false);
   column->addWidget(tabs_, 1);
+  strip_ = new MeasureStrip(measurement_, document_);
+  column->addWidget(strip_);
   split->addWidget(right);
   split->setStretchFactor(1, 1);
   split->setSizes({350, 970});
@@ -145,12 +153,6 @@ void MainWindow::connect_session() {
     panel_->show_errors(errors);
   });
   connect(&session_, &Session::failed, answer_, &AnswerBar::show_failure);
-  connect(&session_, &Session::measure_progressed, status_, &QLabel::setText);
-  connect(&session_, &Session::measure_ended, this, [this](const QString& trouble) {
-    action(QStringLiteral("measure"))->setText(tr("&Measure here"));
-    if (!trouble.isEmpty()) answer_->show_failure(tr("Measuring failed"), trouble);
-    refresh_state();
-  });
   connect(&session_, &Session::trace_progressed, this, [this](const QString& name, double share) {
     progress_->setRange(0, 100);
     progress_->setValue(static_cast<int>(100 * share));
@@ -295,6 +297,7 @@ void MainWindow::use_theme(int choice) {
   update_icons();
   for (View* view : views()) view->theme_changed();
   answer_->show_answer(session_.shown());  // its words are coloured
+  strip_->theme_changed();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -302,8 +305,10 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+  QStringList files;
   for (const QUrl& url : event->mimeData()->urls())
-    if (url.isLocalFile()) open_any(url.toLocalFile());
+    if (url.isLocalFile()) files << url.toLocalFile();
+  open_several(files);
   event->acceptProposedAction();
 }
 

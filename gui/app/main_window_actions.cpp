@@ -11,6 +11,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
+#include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTextBrowser>
@@ -20,7 +21,9 @@
 
 #include "gui/app/answer_bar.h"
 #include "gui/app/glossary.h"
+#include "gui/app/keys.h"
 #include "gui/app/main_window.h"
+#include "gui/app/measure_strip.h"
 #include "gui/app/theme.h"
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
@@ -89,19 +92,18 @@ void MainWindow::make_actions() {
     session_.stop();
   });
   on(add_action("measure", tr("&Measure here"), QKeySequence(Qt::Key_F6),
-                tr("Train the scenario for real on the cores of this machine")),
-     [this] {
-       if (session_.measuring()) return session_.stop_measuring();
-       action(QStringLiteral("measure"))->setText(tr("Stop &measuring"));
-       session_.measure_here();
-     });
+                tr("Train the scenario for real on this machine")),
+     [this] { measurement_.state() == MeasureState::Running ? measurement_.stop() : strip_->ask(); });
   on(add_action("unmeasure", tr("Remove measured results"), {}), [this] { session_.remove_measured(); });
   QAction* pin = add_action("pin", tr("&Pin as baseline"), QKeySequence(Qt::CTRL | Qt::Key_B),
                             tr("Keep this result in the charts to compare with"));
   pin->setCheckable(true);
   connect(pin, &QAction::toggled, this, [this](bool pinned) { session_.pin(pinned); });
   on(add_action("terms", tr("&Terms"), QKeySequence(Qt::Key_F1), tr("What the words mean")), &MainWindow::show_terms);
-  on(add_action("keys", tr("&Keys"), QKeySequence(Qt::CTRL | Qt::Key_Slash)), &MainWindow::show_keys);
+  QAction* keys = add_action("keys", tr("&Keys"), QKeySequence(Qt::Key_Question), tr("Every key of the window"));
+  keys->setShortcuts({QKeySequence(Qt::Key_Question), QKeySequence(Qt::CTRL | Qt::Key_Slash)});
+  on(keys, &MainWindow::show_keys);
+  make_view_actions();
   QAction* undo = document_.undo().createUndoAction(this, tr("Undo"));
   undo->setObjectName(QStringLiteral("undo"));
   undo->setShortcut(QKeySequence::Undo);
@@ -145,7 +147,8 @@ void MainWindow::make_menus() {
       use_theme(i);
     });
   }
-  add(menuBar()->addMenu(tr("&Help")), {"terms", "keys"});
+  fill_view_menu(*view);
+  add(menuBar()->addMenu(tr("&Help")), {"palette", "terms", "keys"});
 }
 
 void MainWindow::make_toolbar() {
@@ -205,6 +208,7 @@ void MainWindow::open_any(const QString& file) {
       complain(tr("%1 is no result that can be shown").arg(file), errors);
     else
       statusBar()->showMessage(tr("Added %1").arg(QFileInfo(file).fileName()), 4000);
+    if (pages_->currentIndex() == 0 && !session_.shown().measured.empty()) open_scenario_of_result(file);
     return;
   }
   if (!QFileInfo::exists(file))
@@ -214,6 +218,24 @@ void MainWindow::open_any(const QString& file) {
   document_.open(file);
   remember(QFileInfo(file).absoluteFilePath());
   show_work();
+}
+
+void MainWindow::open_several(const QStringList& files) {
+  const auto is_result = [](const QString& file) { return file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive); };
+  for (const bool results : {false, true})
+    for (const QString& file : files)
+      if (is_result(file) == results) open_any(file);
+}
+
+// Where no scenario is open, a result brings its own.
+void MainWindow::open_scenario_of_result(const QString& file) {
+  const MeasuredResult added = session_.shown().measured.back();
+  if (added.result->scenario_yaml.empty()) return;
+  session_.start_over();
+  document_.open_text(added.result->scenario_yaml, QFileInfo(file).fileName());
+  show_work();
+  if (added.result->kind == "predicted") return session_.adopt(added.result);
+  session_.add_measured(added.name, added.result);
 }
 
 void MainWindow::open_card(const GalleryCard& card) {
@@ -226,7 +248,7 @@ void MainWindow::open_card(const GalleryCard& card) {
 void MainWindow::open_dialog() {
   const QStringList files = QFileDialog::getOpenFileNames(
       this, tr("Open"), {}, tr("Scenarios, results and traces (*.yaml *.yml *.json *.json.gz);;All files (*)"));
-  for (const QString& file : files) open_any(file);
+  open_several(files);
 }
 
 bool MainWindow::save_to(const QString& path) {
@@ -284,6 +306,7 @@ void MainWindow::fill_recent_menu() {
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (!may_leave()) return event->ignore();
   QSettings().setValue(QStringLiteral("geometry"), saveGeometry());
+  QSettings().setValue(QStringLiteral("split"), split_->saveState());
   session_.stop();
   event->accept();
 }
@@ -337,24 +360,7 @@ void MainWindow::show_terms() {
 }
 
 void MainWindow::show_keys() {
-  QString rows;
-  for (const QAction* one : findChildren<QAction*>()) {
-    if (one->shortcut().isEmpty()) continue;
-    QString text = one->text();
-    rows +=
-        QStringLiteral("<tr><td><code>%1</code>&nbsp;&nbsp;</td><td>%2</td></tr>")
-            .arg(one->shortcut().toString(QKeySequence::NativeText).toHtmlEscaped(), text.remove('&').toHtmlEscaped());
-  }
-  rows +=
-      tr("<tr><td><code>Left, Right</code></td><td>from point to point of a chart, span to span of a timeline, link to "
-         "link of a machine</td></tr>"
-         "<tr><td><code>+, -, 0</code></td><td>zoom a timeline, and fit it</td></tr>"
-         "<tr><td><code>Shift+Left, Shift+Right</code></td><td>move along a timeline</td></tr>"
-         "<tr><td><code>. ,</code></td><td>to the next or previous bucket of a timeline</td></tr>"
-         "<tr><td><code>Enter</code></td><td>in a chart or a machine: shows in the timeline what is chosen</td></tr>"
-         "<tr><td><code>Up, Down</code></td><td>step the number in a box</td></tr>"
-         "<tr><td><code>Esc</code></td><td>takes back what is wrong in a box</td></tr>");
-  show_text(this, tr("Keys"), QStringLiteral("<table>%1</table>").arg(rows));
+  show_text(this, tr("Keys"), keys_text(findChildren<QAction*>()));
 }
 
 }  // namespace lockstep::gui

@@ -61,6 +61,7 @@ ViewFrame::ViewFrame(const std::vector<View*>& views, QWidget* parent) : QFrame(
   table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   table_->verticalHeader()->hide();
   table_->setAlternatingRowColors(true);
+  table_->setAccessibleName(tr("%1 as a table").arg(views_.front()->title()));
   stack_->addWidget(table_);
   column->addWidget(stack_, 1);
 }

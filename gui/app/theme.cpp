@@ -83,10 +83,10 @@ QPushButton#segment { border-radius: 0; padding: 4px 12px; }
 QPushButton#segment:checked { background: %7; color: %9; border-color: %7; }
 QPushButton#link { background: transparent; border: none; color: %7; padding: 2px 4px; text-align: left; }
 QPushButton#link:focus, QPushButton#link:hover { text-decoration: underline; }
-QLineEdit, QComboBox, QPlainTextEdit, QTableWidget {
+QLineEdit, QComboBox, QSpinBox, QPlainTextEdit, QTableWidget, QListWidget {
   background: %1; border: 1px solid %4; border-radius: 6px; selection-background-color: %7; selection-color: %9; }
-QLineEdit, QComboBox { padding: 3px 6px; min-height: 20px; }
-QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus, QTableWidget:focus { border: 1px solid %7; }
+QLineEdit, QComboBox, QSpinBox { padding: 3px 6px; min-height: 20px; }
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QPlainTextEdit:focus, QTableWidget:focus, QListWidget:focus { border: 1px solid %7; }
 QLineEdit[wrong="true"], QComboBox[wrong="true"] { border: 2px solid %8; color: %8; }
 QLabel#wrong { color: %8; }
 QLabel#doubt { color: %a; }
@@ -157,6 +157,7 @@ const QHash<QString, QString>& icon_paths() {
       {"help", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7M12 17h.01"},
       {"reset", "M4 12a8 8 0 1 0 3-6.2M4 4v5h5"},
       {"measure", "M12 7v6l4 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z"},
+      {"close", "M6 6l12 12M18 6L6 18"},
       {"table", "M4 5h16v14H4zM4 10h16M4 14.5h16M10 5v14"}};
   return paths;
 }
@@ -267,11 +268,11 @@ QIcon icon(const QString& name) {
 QString strategy_name(Strategy strategy) {
   switch (strategy) {
     case Strategy::Ddp:
-      return QStringLiteral("DDP");
+      return QApplication::translate("lockstep", "DDP");
     case Strategy::Dp:
-      return QStringLiteral("DP");
+      return QApplication::translate("lockstep", "DP");
     case Strategy::DpCpp:
-      return QStringLiteral("DP in C++");
+      return QApplication::translate("lockstep", "DP in C++");
     case Strategy::Single:
       break;
   }

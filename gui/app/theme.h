@@ -31,7 +31,7 @@ ThemeChoice theme_choice();
 void set_up_style();
 
 // A small line icon by name (open, save, undo, redo, run, stop, pin, export, copy, gallery, help, reset, measure,
-// table) in the colour of text.
+// table, close) in the colour of text.
 QIcon icon(const QString& name);
 
 // What people call it: "DDP", "DataParallel", "1 GPU"; "forward", "exposed communication".

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/app/field_labels.h"
 #include "scenarios/fields.h"
 
 namespace lockstep::gui {
@@ -217,6 +218,11 @@ void WhatIfPanel::show_errors(const Errors& errors) {
 
 void WhatIfPanel::edited(FieldControl& control, const std::string& yaml, int drag) {
   control.show_refused(document_.set(control.field().key, yaml, drag));
+}
+
+void WhatIfPanel::find_setting() {
+  search_->setFocus(Qt::ShortcutFocusReason);
+  search_->selectAll();
 }
 
 FieldControl* WhatIfPanel::control(const std::string& key) {

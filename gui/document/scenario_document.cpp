@@ -95,6 +95,10 @@ Errors ScenarioDocument::open_example(const QString& origin_path, const QString&
   return {};
 }
 
+void ScenarioDocument::open_text(std::string text, const QString& name) {
+  start_anew(std::move(text), {}, {}, name);
+}
+
 void ScenarioDocument::start_anew(std::string text, const QString& path, const QString& origin, const QString& name) {
   checked_.reset();  // relative paths start elsewhere
   path_ = path;
@@ -178,6 +182,15 @@ Errors ScenarioDocument::replace_text(std::string text) {
   if (text == text_) return {};
   if (auto read = read_text(text); !read) return read.error();
   undo_.push(new TextStep(*this, std::move(text), true, tr("edit the file"), 0));
+  return {};
+}
+
+Errors ScenarioDocument::reload() {
+  auto text = read_text_file(path_.toStdString());
+  if (!text) return text.error();
+  if (Errors errors = replace_text(*text); !errors.empty()) return errors;
+  saved_text_ = *std::move(text);
+  undo_.setClean();
   return {};
 }
 

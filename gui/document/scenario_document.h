@@ -26,6 +26,8 @@ class ScenarioDocument : public QObject {
   Errors open(const QString& path);
   // A copy of an example: it has no file of its own until it is saved, but relative paths start at `origin_path`.
   Errors open_example(const QString& origin_path, const QString& name);
+  // A text without a file of its own, as the scenario in a result.
+  void open_text(std::string text, const QString& name);
   // Written beside the target and renamed.
   Errors save(const QString& path);
 
@@ -38,6 +40,10 @@ class ScenarioDocument : public QObject {
   // The whole text as one step. A text that is wrong is refused with its errors.
   Errors replace_text(std::string text);
 
+  // What its file says now, as a step that can be undone; saved from then on.
+  Errors reload();
+
+  const std::string& saved_text() const { return saved_text_; }
   const std::string& text() const { return text_; }
   ScenarioText source() const;            // as a prediction reads it
   QString path() const { return path_; }  // empty: never saved

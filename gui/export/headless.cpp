@@ -27,16 +27,28 @@ Errors open(ScenarioDocument& document, const QString& file) {
   return document.open(file);
 }
 
+bool is_result(const QString& file) {
+  return file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive);
+}
+
+// A result alone: its scenario is what is open, and what was measured stands beside its prediction.
+Errors open_result(ScenarioDocument& document, Session& session, const QString& file) {
+  if (Errors errors = session.add_measured(file); !errors.empty()) return errors;
+  document.open_text(session.shown().measured.front().result->scenario_yaml, QFileInfo(file).fileName());
+  if (session.shown().measured.front().result->kind == "predicted") session.remove_measured();  // it is predicted again
+  return {};
+}
+
 }  // namespace
 
 int run_export(const GuiArguments& arguments) {
   ScenarioDocument document;
   const QString file = QString::fromStdString(arguments.files.front());
-  Errors errors = open(document, file);
-  if (errors.empty()) errors = document.errors();
   Session session(document);
   QString trouble;
   QEventLoop loop;
+  Errors errors = is_result(file) ? open_result(document, session, file) : open(document, file);
+  if (errors.empty()) errors = document.errors();
   for (std::size_t i = 1; i < arguments.files.size() && errors.empty(); ++i)
     if (looks_like_trace(arguments.files[i]))
       session.add_trace(QString::fromStdString(arguments.files[i]));

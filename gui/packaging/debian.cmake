@@ -1,8 +1,16 @@
 # One Debian package `lockstep`: `./lockstep.sh package`, or `cpack` in the build folder. It holds both programs and what they
 # read, not the hardware runner: that is tied to one LibTorch (1.2 GB and more) which Debian has not, and finds it by the
 # path on the machine that built it. Desktop, MIME and icon caches are renewed by the triggers of the packages that own them.
-set(LOCKSTEP_MAINTAINER "lockstep contributors <maintainers@lockstep.invalid>" CACHE STRING
-    "Who answers for a Debian package: Name <address>")
+# Who builds a package answers for it, by the variables that Debian's own tools read; nobody can be reached otherwise.
+if(DEFINED ENV{DEBEMAIL})
+  set(maintainer "$ENV{DEBEMAIL}")
+  if(DEFINED ENV{DEBFULLNAME} AND NOT maintainer MATCHES "<")
+    set(maintainer "$ENV{DEBFULLNAME} <${maintainer}>")
+  endif()
+else()
+  set(maintainer "lockstep contributors <noreply@localhost>")
+endif()
+set(LOCKSTEP_MAINTAINER "${maintainer}" CACHE STRING "Who answers for a Debian package: Name <address>")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME lockstep)

@@ -58,6 +58,7 @@ void ChildRun::start(const Task& task) {
   complaints_.clear();
   result_.reset();
   summary_.reset();
+  planned_ = false;
   clock_.start();
   process_ = new QProcess(this);
   process_->setWorkingDirectory(task.folder);
@@ -75,6 +76,12 @@ void ChildRun::stop() {
   if (process_ == nullptr) return;
   discard();
   emit stopped();
+}
+
+void ChildRun::finish_early() {
+  if (process_ == nullptr) return;
+  process_->terminate();
+  QTimer::singleShot(kGraceMs, process_, &QProcess::kill);
 }
 
 void ChildRun::discard() {
@@ -107,6 +114,10 @@ void ChildRun::take(const QByteArray& bytes) {
   JsonLine line = read_json_line({bytes.constData(), static_cast<std::size_t>(bytes.size())});
   if (const auto* one = std::get_if<ProgressLine>(&line)) emit progress(*one);
   if (const auto* one = std::get_if<StepLine>(&line)) emit step(*one);
+  if (const auto* one = std::get_if<PlanLine>(&line)) {
+    planned_ = true;
+    emit planned(*one);
+  }
   if (const auto* one = std::get_if<Run>(&line)) emit run_known(*one);
   if (auto* one = std::get_if<Result>(&line)) result_ = std::make_shared<Result>(std::move(*one));
   if (const auto* one = std::get_if<SummaryLine>(&line)) summary_ = *one;
@@ -122,7 +133,7 @@ void ChildRun::ended(int code, QProcess::ExitStatus status) {
     if (!line.trimmed().isEmpty()) take(line);
   rest_.clear();
   if (status == QProcess::CrashExit) return fail(tr("lockstep died (signal %1)").arg(code));
-  if (!result_ && !summary_) return fail(tr("lockstep ended with status %1 and no result").arg(code));
+  if (!result_ && !summary_ && !planned_) return fail(tr("lockstep ended with status %1 and no result").arg(code));
   QProcess* gone = process_;
   process_ = nullptr;
   gone->deleteLater();

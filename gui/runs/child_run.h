@@ -29,6 +29,8 @@ class ChildRun : public QObject {
   };
   // Whatever still runs is ended first, without a word.
   void start(const Task& task);
+  // Asks it to end and to say what it has so far: `finished` or `failed` follow; after two seconds it is killed.
+  void finish_early();
   // Asks it to end; after two seconds it is killed. `stopped` follows at once.
   void stop();
   bool running() const { return process_ != nullptr; }
@@ -36,7 +38,9 @@ class ChildRun : public QObject {
  signals:
   void progress(const lockstep::gui::ProgressLine& line);
   void step(const lockstep::gui::StepLine& line);
+  void planned(const lockstep::gui::PlanLine& line);
   void run_known(const lockstep::Run& run);
+  // result: nullptr where only a plan was asked for.
   void finished(std::shared_ptr<const lockstep::Result> result, double seconds);
   void swept(const lockstep::gui::SummaryLine& summary, double seconds);  // in place of `finished`: no result, but runs
   void failed(const QString& why, const QString& last_words);
@@ -55,6 +59,7 @@ class ChildRun : public QObject {
   QElapsedTimer clock_;
   std::shared_ptr<const Result> result_;
   std::optional<SummaryLine> summary_;
+  bool planned_ = false;    // a plan is an answer too
   QStringList complaints_;  // error lines and lines that mean nothing
 };
 

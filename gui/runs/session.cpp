@@ -3,7 +3,6 @@
 #include <QFileInfo>
 
 #include "simulator/base/document.h"
-#include "simulator/base/format.h"
 #include "simulator/result/json.h"
 
 namespace lockstep::gui {
@@ -84,26 +83,6 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
   connect(&traces_, &TraceLoader::failed, this, [this](const QString& path, const Errors& errors) {
     emit trace_ended(path, false, errors.empty() ? QString() : QString::fromStdString(to_text(errors.front())));
   });
-  connect(&measurement_, &ChildRun::progress, this, [this](const ProgressLine& line) {
-    emit measure_progressed(
-        tr("measuring %1 of %2: %3").arg(line.done).arg(line.total).arg(QString::fromStdString(line.text)));
-  });
-  connect(&measurement_, &ChildRun::step, this, [this](const StepLine& line) {
-    ++measured_steps_;
-    emit measure_progressed(tr("measuring %1 on %2: step %3 took %4")
-                                .arg(QString::fromStdString(line.strategy))
-                                .arg(line.gpus)
-                                .arg(line.step)
-                                .arg(QString::fromStdString(format_time(line.step_time_s))));
-  });
-  connect(&measurement_, &ChildRun::finished, this, [this](std::shared_ptr<const Result> result, double) {
-    add_measured(tr("measured here"), std::move(result));
-    emit measure_ended({});
-  });
-  connect(&measurement_, &ChildRun::failed, this, [this](const QString& why, const QString& last) {
-    emit measure_ended(last.isEmpty() ? why : why + '\n' + last);
-  });
-  connect(&measurement_, &ChildRun::stopped, this, [this] { emit measure_ended(tr("The measurement was stopped.")); });
 }
 
 void Session::set_state(RunState state) {
@@ -312,13 +291,14 @@ void Session::remove_measured() {
   emit shown_changed();
 }
 
-void Session::measure_here() {
-  measured_steps_ = 0;
-  measurement_.start(
-      {lockstep_program(),
-       {QStringLiteral("measure"), QStringLiteral("-"), QStringLiteral("--here"), QStringLiteral("--jsonl")},
-       bytes_of(document_.text()),
-       document_.folder()});
+void Session::put_measured(const QString& name, std::shared_ptr<const Result> result) {
+  for (MeasuredResult& one : shown_.measured) {
+    if (one.name != name) continue;
+    one.result = std::move(result);
+    emit shown_changed();
+    return;
+  }
+  add_measured(name, std::move(result));
 }
 
 }  // namespace lockstep::gui

@@ -54,10 +54,8 @@ class Session : public QObject {
   bool reading_traces() const { return traces_.running(); }
   void stop_reading_traces();
 
-  // Times the scenario's variant for this machine; its steps arrive one by one.
-  void measure_here();
-  bool measuring() const { return measurement_.running(); }
-  void stop_measuring() { measurement_.stop(); }
+  // In place of the one of that name, or as one more: a measurement grows.
+  void put_measured(const QString& name, std::shared_ptr<const Result> result);
 
  signals:
   void shown_changed();
@@ -70,8 +68,6 @@ class Session : public QObject {
   void trace_progressed(const QString& name, double share);
   // Good: in shown(), `trouble` says what is missing of it. Else why not.
   void trace_ended(const QString& path, bool good, const QString& trouble);
-  void measure_progressed(const QString& text);
-  void measure_ended(const QString& trouble);  // empty: the result is in shown()
 
  private:
   void scenario_changed();
@@ -84,7 +80,7 @@ class Session : public QObject {
 
   ScenarioDocument& document_;
   Estimator estimator_;
-  ChildRun child_, measurement_;
+  ChildRun child_;
   SpansRun spans_run_;
   TraceLoader traces_;
   QTimer settle_, late_;
@@ -99,7 +95,6 @@ class Session : public QObject {
   bool spans_wanted_ = false;
   quint64 wanted_ = 0;
   double seconds_ = 0, estimate_s_ = 0;
-  int measured_steps_ = 0;
   std::map<std::string, std::string> effective_;
 };
 

@@ -21,6 +21,8 @@ constexpr int kMostPacedRanks = 16;
 constexpr int kProfiledSteps = 5;
 // A paced rank alone has nothing real to do: a step as long as this is long enough for it, whatever --dilate says.
 constexpr double kLongestStepAlone_s = 0.3;
+// A process with LibTorch takes 0.3 s to start on two cores (tests/hwrunner), ranks that meet a little longer.
+constexpr double kStart_s = 0.5;
 
 struct Row {
   Strategy strategy = Strategy::Single;
@@ -84,6 +86,23 @@ class Measurer {
     if (request_.profile)
       for (Row& row : rows_) profiled(row);
     return finish();
+  }
+
+  MeasurePlan plan() {
+    MeasurePlan plan;
+    const auto& m = scenario().measure;
+    plan.warm_up = m.warm_up;
+    plan.steps = m.steps;
+    plan.repeats = m.repeats;
+    for (const Row& row : rows_of()) {
+      plan.rows.push_back(
+          {row.strategy, row.gpus, row.not_run, row.launches.plan.per_gpu_batch, row.expected_step_s});
+      if (row.not_run) continue;
+      const double passes = m.repeats + 1 + (request_.profile ? 1 : 0);
+      const double dilate = std::max(1.0, row.launches.plan.dilate);
+      plan.expected_s += passes * (kStart_s + (m.warm_up + m.steps) * row.expected_step_s * dilate);
+    }
+    return plan;
   }
 
  private:
@@ -374,6 +393,10 @@ std::string trace_file_of(const std::string& trace_file, Strategy strategy, int 
   const bool has_end = dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
   const std::size_t end = has_end ? dot : trace_file.size();
   return fmt::format("{}-{}-{}{}", trace_file.substr(0, end), name_of(strategy), gpus, trace_file.substr(end));
+}
+
+MeasurePlan plan_measurement(const Inputs& inputs, const MeasureRequest& request) {
+  return Measurer(inputs, request).plan();
 }
 
 Measurement measure(const Inputs& inputs, const MeasureRequest& request) {

@@ -53,6 +53,21 @@ struct Measurement {
 // "t.json" of ddp on 2 ranks is t-ddp-2.json.
 std::string trace_file_of(const std::string& trace_file, Strategy strategy, int gpus);
 
+// What `measure` would do, without doing it.
+struct PlannedRow {
+  Strategy strategy = Strategy::Single;
+  int gpus = 1;
+  std::optional<std::string> not_run;  // the reason; then nothing below is set
+  std::int64_t per_gpu_batch = 0;
+  double expected_step_s = 0;  // by the estimate; 0 where there is none
+};
+struct MeasurePlan {
+  std::vector<PlannedRow> rows;
+  int warm_up = 0, steps = 0, repeats = 0;  // of each row; one pass more has marks
+  double expected_s = 0;                    // of all launches, 0.5 s for the start of each
+};
+MeasurePlan plan_measurement(const Inputs& inputs, const MeasureRequest& request);
+
 // The order of work: repeat by repeat all rows, every second repeat backwards, so that a machine that slowly changes
 // does so for all alike; the instrumented
 // passes and then the profiled ones last. A row that fails is not tried again; the others go on.

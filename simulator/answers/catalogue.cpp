@@ -238,11 +238,11 @@ std::vector<Piece> pieces_of(const std::string& pattern) {
   return pieces;
 }
 
-double number_of(const std::string& text) {
+std::optional<double> number_in(const std::string& text) {
   double value = 0;
   const auto end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
-  LOCKSTEP_ENSURE(read.ec == std::errc() && read.ptr == end, "a sentence needs a number, has `{}`", text);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
   return value;
 }
 
@@ -254,43 +254,56 @@ const std::string* text_of(const std::string& id, bool on_cores) {
   return found == texts.end() ? nullptr : &found->second;
 }
 
-std::string phrase(const std::string& id, bool on_cores) {
+const std::string* phrase(const std::string& id, bool on_cores) {
   // Ids that are sentences as well have their phrase under another name.
-  const std::string* text = text_of(id == "single" || id == "host_bound" ? id + "_words" : id, on_cores);
-  LOCKSTEP_ENSURE(text != nullptr, "no phrase `{}`", id);
-  return *text;
+  return text_of(id == "single" || id == "host_bound" ? id + "_words" : id, on_cores);
 }
 
-std::string formatted(const std::string& value, const std::string& kind, bool on_cores) {
+std::optional<std::string> formatted(const std::string& value, const std::string& kind, bool on_cores,
+                                     const SayText& say) {
   if (kind.empty()) return value;
-  if (kind == "words") return phrase(value, on_cores);
-  const double number = number_of(value);
-  if (kind == "time") return format_time(number);
-  if (kind == "factor") return format_factor(number);
-  if (kind == "percent") return format_percent(number);
-  if (kind == "signed_percent") return "+" + format_percent(number);
-  if (kind == "effect") return (number < 0 ? "" : "+") + format_significant(number * 100, 2) + " %";
-  if (kind == "bytes") return format_bytes(number);
-  LOCKSTEP_ENSURE(kind == "count", "no kind of value `{}`", kind);
-  return format_significant(number);
+  if (kind == "words") {
+    const std::string* text = phrase(value, on_cores);
+    return text == nullptr ? std::nullopt : std::optional(say(*text));
+  }
+  const auto number = number_in(value);
+  if (!number) return std::nullopt;
+  if (kind == "time") return format_time(*number);
+  if (kind == "factor") return format_factor(*number);
+  if (kind == "percent") return format_percent(*number);
+  if (kind == "signed_percent") return "+" + format_percent(*number);
+  if (kind == "effect") return (*number < 0 ? "" : "+") + format_significant(*number * 100, 2) + " %";
+  if (kind == "bytes") return format_bytes(*number);
+  if (kind == "count") return format_significant(*number);
+  return std::nullopt;
 }
 
 }  // namespace
 
-Sentence make_sentence(const std::string& id, std::map<std::string, std::string> values) {
-  const auto device = values.find("device");
-  const bool on_cores = device != values.end() && device->second == "core";
-  const std::string* pattern = text_of(id, on_cores);
-  LOCKSTEP_ENSURE(pattern != nullptr, "no sentence `{}`", id);
+std::optional<std::string> sentence_in(const Sentence& sentence, const SayText& say) {
+  const auto device = sentence.values.find("device");
+  const bool on_cores = device != sentence.values.end() && device->second == "core";
+  const std::string* pattern = text_of(sentence.id, on_cores);
+  if (pattern == nullptr) return std::nullopt;
   std::string text;
-  for (const Piece& piece : pieces_of(*pattern)) {
+  for (const Piece& piece : pieces_of(say(*pattern))) {
     text += piece.plain;
     if (piece.name.empty()) continue;
-    const auto value = values.find(piece.name);
-    LOCKSTEP_ENSURE(value != values.end(), "sentence `{}` lacks `{}`", id, piece.name);
-    text += formatted(value->second, piece.kind, on_cores);
+    const auto value = sentence.values.find(piece.name);
+    const auto words =
+        value == sentence.values.end() ? std::nullopt : formatted(value->second, piece.kind, on_cores, say);
+    if (!words) return std::nullopt;
+    text += *words;
   }
-  return {id, std::move(values), std::move(text)};
+  return text;
+}
+
+Sentence make_sentence(const std::string& id, std::map<std::string, std::string> values) {
+  Sentence sentence{id, std::move(values), {}};
+  auto text = sentence_in(sentence, [](const std::string& english) { return english; });
+  LOCKSTEP_ENSURE(text.has_value(), "sentence `{}` is not known, or a value of it is missing or no number", id);
+  sentence.text = *std::move(text);
+  return sentence;
 }
 
 std::string digits(double number) {
@@ -301,6 +314,11 @@ std::vector<std::string> sentence_ids() {
   std::vector<std::string> ids;
   for (const auto& [id, text] : english()) ids.push_back(id);
   return ids;
+}
+
+std::string text_of_sentence(const std::string& id) {
+  const auto found = english().find(id);
+  return found == english().end() ? std::string() : found->second;
 }
 
 std::vector<std::pair<std::string, std::string>> placeholders_of(const std::string& id) {

@@ -6,7 +6,9 @@
 // with that id). Where the value `device` is `core`, a text whose id ends in `_core` stands in for the one without.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +20,17 @@ namespace lockstep {
 // The text of an id with its values filled in. Values hold numbers in SI with all digits ("0.0561").
 Sentence make_sentence(const std::string& id, std::map<std::string, std::string> values);
 
+// A sentence that is there already, with other texts: `say` is given a text of this table and returns it in another
+// language, with the same placeholders. Nothing where the id is not known or a value is missing or no number.
+using SayText = std::function<std::string(const std::string& english)>;
+std::optional<std::string> sentence_in(const Sentence& sentence, const SayText& say);
+
 // A number as a value of a sentence: the shortest digits that read back to it.
 std::string digits(double number);
 
 // For checks of the table: all ids, and the {name, kind} of what a text needs.
 std::vector<std::string> sentence_ids();
+std::string text_of_sentence(const std::string& id);  // English, with its placeholders
 std::vector<std::pair<std::string, std::string>> placeholders_of(const std::string& id);
 
 }  // namespace lockstep

@@ -91,6 +91,7 @@ struct MeasureArguments {
   std::string file;
   std::string backend;                       // gloo, nccl; empty: by the scenario's devices
   bool here = false;                         // on this machine's cores, whatever the scenario's machine is
+  bool dry_run = false;                      // say what would run, and run nothing
   bool paced = false;                        // computing waits for its modelled time
   double dilate = 1;                         // paced: so many times as long
   bool profile = false;                      // a pass with a profiler

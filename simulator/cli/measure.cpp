@@ -12,6 +12,7 @@
 #include "simulator/cli/files.h"
 #include "simulator/cli/measure_bench.h"
 #include "simulator/cli/measure_crew.h"
+#include "simulator/cli/measure_plan.h"
 #include "simulator/cli/measure_text.h"
 #include "simulator/cli/result_form.h"
 #include "simulator/result/json.h"
@@ -105,6 +106,8 @@ std::optional<Error> wrong_together(const MeasureArguments& arguments) {
     return on_command_line(ErrorKind::Conflict, option, why, hint);
   };
   const bool profile = arguments.profile || !arguments.trace_file.empty();
+  if (arguments.dry_run && !arguments.bench.empty())
+    return no("--dry-run", "a bench has no rows to tell of", "leave --bench or --dry-run out");
   if (profile && !arguments.bench.empty()) return no("--profile", "a bench has no steps", "leave --profile out");
   if (profile && arguments.paced) return no("--profile", "a paced run's ops wait", "leave --profile or --paced out");
   if (!arguments.paced) return std::nullopt;
@@ -189,6 +192,7 @@ int measure_with(const MeasureArguments& arguments, ScenarioText text, Crew* cre
   const Form form = arguments.common.form;
   if (auto done = load(arguments, std::move(text), crew, job); !done) return report_errors(done.error(), form, output);
   if (auto done = choose_runner(arguments, job); !done) return report_errors(done.error(), form, output);
+  if (arguments.dry_run) return write_measure_plan(arguments, job.inputs, job.request, output);
   report_to(arguments, output, job.request);
   job.request.stop = &asked_to_stop;
   if (crew != nullptr)

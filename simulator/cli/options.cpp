@@ -151,6 +151,7 @@ void add_commands(CLI::App& app, Raw& raw) {
       ->type_name("BACKEND")
       ->check(CLI::IsMember({"gloo", "nccl"}));
   measure.add_flag("--here", raw.measure.here, "On this machine's cores, whatever the scenario's machine is");
+  measure.add_flag("--dry-run", raw.measure.dry_run, "Say what would be measured and how long that takes, and end");
   CLI::Option* paced = measure.add_flag(
       "--paced", raw.measure.paced, "DDP and network are real, computing waits for its modelled time: needs no GPU");
   measure

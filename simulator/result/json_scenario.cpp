@@ -45,7 +45,9 @@ Value from_json(const Json& json) {
   } else if (!json.is_null()) {
     value.kind = Value::Kind::Scalar;
     value.text = json.is_string() ? json.get<std::string>() : json.dump();
-    value.quoted = json.is_string() && yaml_scalar(value.text) != value.text;
+    // A version such as 2.28.9 is no number, and the reader of a scenario wants it in quotes all the same.
+    const bool digits = value.text.find_first_not_of("0123456789.") == std::string::npos;
+    value.quoted = json.is_string() && (digits || yaml_scalar(value.text) != value.text);
   }
   return value;
 }

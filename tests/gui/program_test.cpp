@@ -57,7 +57,8 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
   EXPECT_GE(views.size(), 7);
   for (const QString& view : views)
     for (const char* suffix : {"png", "svg", "pdf", "csv"})
-      EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view.toStdString() << suffix;
+      EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix)))
+          << view.toStdString() << suffix;
   EXPECT_EQ(done.out.count('\n'), 4 * views.size() + 2);
   const std::string page = testing::text_of_file((folder + "/second-node-10gbe-report.html").toStdString());
   EXPECT_NE(page.find("Is a second machine worth it"), std::string::npos);

@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
+#include <QFile>
 #include <QGraphicsTextItem>
 #include <QLabel>
 #include <QLineEdit>
@@ -13,6 +14,7 @@
 #include <QPushButton>
 #include <QTableWidget>
 #include <stdexcept>
+#include <tuple>
 
 #include "gui/app/answer_bar.h"
 #include "gui/app/gallery_page.h"
@@ -284,6 +286,63 @@ TEST_P(Screens, AFailedSimulation) {
   window.open_any(QString::fromStdString(testing::source_path("scenarios/gallery/strong-scaling.yaml")));
   ASSERT_TRUE(wait_until([&] { return window.session().state() == RunState::Failed; }));
   look(window, "failed");
+}
+
+// A program that plays `lockstep measure` on two cores: the plan, then a launch for each row, the last one half way.
+QString measuring_program() {
+  QFile lines(testing::temporary_path("screen-steps.jsonl")), plan(testing::temporary_path("screen-plan.jsonl"));
+  EXPECT_TRUE(lines.open(QIODevice::WriteOnly) && plan.open(QIODevice::WriteOnly));
+  plan.write(
+      R"({"type":"plan","device":"AMD EPYC, 2 cores","on_gpus":false,"warm_up":3,"steps":20,"repeats":1,)"
+      R"("expected_s":61.2,"scenario_yaml":"model: resnet18\nbatch: {per_gpu: 8}\ntopology: {node: cpu-host}\ngpus: 1\n",)"
+      R"("rows":[{"strategy":"single","gpus":1,"per_gpu_batch":8},{"strategy":"dp","gpus":2,"per_gpu_batch":8},)"
+      R"({"strategy":"ddp","gpus":2,"per_gpu_batch":8},{"strategy":"ddp","gpus":8,"not_run":"2 cores"}],"notes":[)"
+      R"("measured on this machine's 2 cores in place of dgx-a100-80gb",)"
+      R"("batch.per_gpu is 8 in place of 128: a step of 128 would take too long here"]})"
+      "\n");
+  int done = 0;
+  for (const auto& [name, gpus, seconds] : {std::tuple{"single", 1, 0.171}, {"dp", 2, 0.19}, {"ddp", 2, 0.244}}) {
+    lines.write(QStringLiteral(R"({"type":"progress","done":%1,"total":6,"text":"%2 on %3 ranks, repeat 1"})"
+                               "\n")
+                    .arg(done++)
+                    .arg(QLatin1String(name))
+                    .arg(gpus)
+                    .toUtf8());
+    for (int step = 0; step < (done == 3 ? 14 : 23); ++step)
+      lines.write(QStringLiteral(
+                      R"({"type":"step","strategy":"%1","gpus":%2,"repeat":0,"step":%3,"warm_up":%4,"step_time_s":%5})"
+                      "\n")
+                      .arg(QLatin1String(name))
+                      .arg(gpus)
+                      .arg(step)
+                      .arg(step < 3 ? "true" : "false")
+                      .arg(seconds * (step == 0 ? 1.7 : 1 + 0.05 * ((step * 7) % 5 - 2)))
+                      .toUtf8());
+  }
+  return testing::script(QStringLiteral("cat > /dev/null; case \"$*\" in *--dry-run*) cat %1; exit 0;; esac; cat %2; "
+                                        "i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done")
+                             .arg(plan.fileName(), lines.fileName()));
+}
+
+TEST_P(Screens, MeasuringHere) {
+  MainWindow window;
+  window.show();
+  window.open_any("dp-vs-ddp-resnet50-8xa100");
+  ASSERT_TRUE(simulated(window));
+  setenv("LOCKSTEP_PROGRAM", measuring_program().toLocal8Bit(), 1);
+  window.action("measure")->trigger();
+  ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
+  look(window, "measure-plan");
+  window.measurement().start();
+  ASSERT_TRUE(wait_until([&] { return window.measurement().steps().size() == 60; }));
+  look(window, "measure-running");
+  window.measurement().forget();
+  setenv("LOCKSTEP_HWRUNNER", "/nowhere/lockstep-hwrunner", 1);
+  setenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE, 1);
+  window.action("measure")->trigger();
+  ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Refused; }));
+  look(window, "measure-refused");
+  unsetenv("LOCKSTEP_HWRUNNER");
 }
 
 TEST_P(Screens, AllSettingsOpen) {

@@ -305,39 +305,6 @@ TEST_F(Window, ThePinnedBaselineStaysWhileTheScenarioMoves) {
   EXPECT_EQ(window.session().shown().baseline, nullptr);
 }
 
-TEST_F(Window, MeasuringHereShowsItsStepsAndItsResultJoinsTheCharts) {
-  const QString result = testing::temporary_path("measured.jsonl");
-  Result measured = *window.session().shown().result;
-  measured.kind = "measured";
-  QFile file(result);
-  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-  file.write(R"({"type":"step","strategy":"ddp","gpus":2,"repeat":0,"step":3,"warm_up":false,"step_time_s":0.25})"
-             "\n");
-  file.write(
-      QByteArray::fromStdString(R"({"type":"result",)" + result_to_json(measured, JsonLayout::OneLine).substr(1)));
-  file.close();
-  setenv("LOCKSTEP_PROGRAM",
-         testing::script("cat > /dev/null; [ \"$1 $2 $3\" = 'measure - --here' ] && cat " + result)
-             .toLocal8Bit()
-             .constData(),
-         1);
-  QStringList told;
-  bool ended = false;
-  QObject::connect(&window.session(), &Session::measure_progressed, &window,
-                   [&](const QString& text) { told << text; });
-  QObject::connect(&window.session(), &Session::measure_ended, &window, [&](const QString& trouble) {
-    ended = true;
-    EXPECT_TRUE(trouble.isEmpty()) << trouble.toStdString();
-  });
-  window.action("measure")->trigger();
-  EXPECT_TRUE(window.session().measuring());
-  ASSERT_TRUE(wait_until([&] { return ended; }));
-  ASSERT_EQ(told.size(), 1);
-  EXPECT_TRUE(told.front().contains("250 ms")) << told.front().toStdString();
-  EXPECT_EQ(window.session().shown().measured.size(), 1U);
-  setenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE, 1);
-}
-
 TEST_F(Window, WhatCannotRunIsSaidWithItsReason) {
   ASSERT_TRUE(window.document().apply({"batch.global=100", "gpus=[1, 8]"}, "odd").empty());
   ASSERT_TRUE(simulated(window));

@@ -64,9 +64,46 @@ for file in "$build"/share/lockstep/i18n/*.qm; do
   if [[ -e $file ]]; then cmp "$file" "$data/i18n/$(basename "$file")"; fi
 done
 
-# What the desktop reads: entry, icon in all sizes, type of file.
+# A result alone brings its scenario, and an export says nothing that was not asked for.
+program lockstep predict second-node-10gbe --estimate --json -o "$folder/result.json"
+program lockstep-gui --export "$folder/of-result" "$folder/result.json" >/dev/null 2>"$folder/said"
+[[ -s $folder/of-result/result-efficiency.png ]] || fail "no charts of a result alone: $(ls "$folder/of-result")"
+[[ ! -s $folder/said ]] || fail "an export says: $(cat "$folder/said")"
+# Without a display one line says what to do, with exit code 2.
+code=0
+said=$(env -u QT_QPA_PLATFORM -u DISPLAY -u WAYLAND_DISPLAY "$prefix/bin/lockstep-gui" 2>&1) || code=$?
+[[ $code == 2 && $said == *--export* && $(wc -l <<<"$said") == 1 ]] || fail "without a display: code $code, $said"
+# The window starts, and reads its gallery, answers and words here. What is read shows as a newer time of access, where the
+# file system keeps those.
+card=$data/scenarios/gallery/strong-scaling.yaml answer=$data/answers/strong-scaling.json words=$data/i18n/lockstep_en.qm
+echo old >"$folder/probe"
+touch -a -d 2001-01-01 "$folder/probe" "$card" "$answer"
+if [[ -e $words ]]; then touch -a -d 2001-01-01 "$words"; fi
+cat "$folder/probe" >/dev/null
+LANG=C.UTF-8 "$prefix/bin/lockstep-gui" 2>"$folder/said" &
+window=$!
+for ((i = 0; i < 300; ++i)); do
+  sleep 0.1
+  kill -0 "$window" 2>/dev/null || fail "the window ended: $(cat "$folder/said")"
+  if ((i >= 20)) && [[ $(stat -c %X "$answer") -gt 1000000000 ]]; then break; fi
+  if ((i >= 20)) && [[ $(stat -c %X "$folder/probe") -lt 1000000000 ]]; then break; fi
+done
+kill "$window"
+wait "$window" || true
+if [[ $(stat -c %X "$folder/probe") -gt 1000000000 ]]; then
+  for file in "$card" "$answer" "$words"; do
+    if [[ -e $file ]]; then [[ $(stat -c %X "$file") -gt 1000000000 ]] || fail "the window does not read $file"; fi
+  done
+fi
+
+# What the desktop reads: entry, description, icon in all sizes, type of file.
 entry=$prefix/share/applications/io.github.lockstep.lockstep-gui.desktop
-if command -v desktop-file-validate >/dev/null; then desktop-file-validate "$entry"; fi
+if command -v desktop-file-validate >/dev/null; then desktop-file-validate "$entry" || fail "$entry"; fi
+about=$prefix/share/metainfo/io.github.lockstep.lockstep-gui.metainfo.xml
+grep -q "<release version=\"$(program lockstep --version | tr -dc '0-9.')\"" "$about" || fail "$about has another version"
+if command -v appstreamcli >/dev/null; then
+  appstreamcli validate --no-net "$about" >"$folder/said" || fail "appstreamcli: $(cat "$folder/said")"
+fi
 icon=$(sed -n 's/^Icon=//p' "$entry")
 type=$(sed -n 's/^MimeType=\(.*\);$/\1/p' "$entry")
 grep -q "<mime-type type=\"$type\">" "$prefix/share/mime/packages/lockstep.xml" || fail "the type $type is not explained"
