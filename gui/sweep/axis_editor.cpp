@@ -11,7 +11,7 @@
 #include <QStyle>
 #include <QToolButton>
 
-#include "gui/app/field_control.h"
+#include "gui/app/field_labels.h"
 #include "gui/app/glossary.h"
 #include "gui/app/theme.h"
 #include "gui/sweep/word_label.h"

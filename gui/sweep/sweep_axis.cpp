@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gui/app/field_control.h"
+#include "gui/app/field_labels.h"
 #include "gui/app/slider_scale.h"
 #include "models/zoo/zoo.h"
 #include "scenarios/fields.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/app/field_control.h"
+#include "gui/app/field_labels.h"
 #include "gui/app/theme.h"
 #include "gui/charts/axis.h"
 #include "simulator/base/format.h"
