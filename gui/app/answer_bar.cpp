@@ -163,6 +163,14 @@ void AnswerBar::show_failure(const QString& why, const QString& last_words) {
   trouble_->show();
 }
 
+void AnswerBar::show_note(const QString& main, const QString& why) {
+  show_answer({});
+  main_->setText(main);
+  why_->setText(why);
+  why_->show();
+  trouble_->hide();
+}
+
 void AnswerBar::clear_failure() {
   trouble_->hide();
 }

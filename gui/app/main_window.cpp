@@ -149,6 +149,7 @@ void MainWindow::connect_session() {
     status_->setText(tr("Simulating %1 of %2: %3").arg(std::min(done + 1, total)).arg(total).arg(text));
   });
   connect(&session_, &Session::wrong, this, [this](const Errors& errors) {
+    if (sweeps_.lists_values()) return show_listed_values();
     answer_->show_errors(errors);
     panel_->show_errors(errors);
   });
@@ -206,6 +207,16 @@ void MainWindow::refresh_views() {
   answer_->show_answer(shown);
 }
 
+// A file that is a sweep has no answer of its own, but a map.
+void MainWindow::show_listed_values() {
+  answer_->show_note(tr("This file lists values: the tab Sweep has an answer for each combination."),
+                     tr("Use a cell of its map to go on with these values."));
+  for (std::size_t i = 0; i < views_.size(); ++i)
+    for (const auto& card : views_[i].cards)
+      for (const auto& view : card)
+        if (dynamic_cast<SweepUser*>(view.get()) != nullptr) tabs_->setCurrentIndex(static_cast<int>(i));
+}
+
 void MainWindow::refresh_sweeps() {
   for (View* view : views())
     if (dynamic_cast<SweepUser*>(view) != nullptr) view->show_result(session_.shown());
@@ -257,7 +268,7 @@ void MainWindow::refresh_state() {
       break;
     case RunState::Wrong:
       answer_->show_state(session_.shown().result ? tr("out of date") : QString());
-      status_->setText(tr("The scenario has an error"));
+      status_->setText(sweeps_.lists_values() ? tr("The scenario is a sweep") : tr("The scenario has an error"));
       break;
   }
 }

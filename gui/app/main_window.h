@@ -102,6 +102,7 @@ class MainWindow : public QMainWindow {
   void show_work();
   void refresh_views();
   void refresh_sweeps();
+  void show_listed_values();
   void write_export(const QString& folder);
   void follow_timeline();
   TimelineView* timeline() const;

@@ -87,9 +87,9 @@ void MainWindow::make_actions() {
      &MainWindow::copy_command);
   on(add_action("run", tr("&Run"), QKeySequence(Qt::Key_F5), tr("Simulate now")), [this] { session_.run_now(); });
   on(add_action("stop", tr("&Stop"), QKeySequence(Qt::SHIFT | Qt::Key_F5)), [this] {
-    if (sweeps_.running()) return sweeps_.stop();
-    if (session_.reading_traces()) return session_.stop_reading_traces();
-    session_.stop();
+    sweeps_.stop();
+    if (session_.reading_traces()) session_.stop_reading_traces();
+    if (session_.state() == RunState::Simulating || session_.state() == RunState::Waiting) session_.stop();
   });
   on(add_action("measure", tr("&Measure here"), QKeySequence(Qt::Key_F6),
                 tr("Train the scenario for real on this machine")),

@@ -6,6 +6,7 @@
 
 #include "simulator/answers/predict.h"
 #include "simulator/base/quantity.h"
+#include "topologies/machine_checks.h"
 #include "topologies/rates.h"
 
 namespace lockstep::gui {
@@ -13,16 +14,18 @@ namespace {
 
 std::map<std::string, std::string> effective_values(const Inputs& inputs) {
   std::map<std::string, std::string> values;
+  const Topology& topology = inputs.topology;
   const auto rate = [&](const char* key, double bytes_per_s) {
-    if (bytes_per_s > 0)
+    TopologyRequest request;  // what it says of links that the machine lacks is refused
+    request.overrides[key] = bytes_per_s;
+    if (bytes_per_s > 0 && check_machine(request, topology).empty())
       values[std::string("topology.override.") + key] = quantity_text(bytes_per_s, Unit::BytesPerSecond);
   };
-  const Topology& topology = inputs.topology;
-  if (topology.node.nvlink != NvLinkKind::None) rate("nvlink.rate", nvlink_rate(topology));
+  rate("nvlink.rate", nvlink_rate(topology));
   rate("pcie.rate", pcie_slot_rate(topology));
   rate("host.rate", host_rate(topology));
   if (topology.nodes_for(*std::max_element(inputs.scenario().gpus.begin(), inputs.scenario().gpus.end())) > 1)
-    rate("nic.rate", nics_of(topology).rate);
+    for (const char* key : {"nic.rate", "wan.rate"}) rate(key, nics_of(topology).rate);
   values["ddp.bucket_cap"] = "25MiB";
   values["topology.gpus_per_node"] = std::to_string(topology.gpus_on(0));
   return values;

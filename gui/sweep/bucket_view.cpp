@@ -53,6 +53,41 @@ class EnterKey : public QObject {
   std::function<void(int)> take_;
 };
 
+// Height of a line above `zero` at x, between its ends.
+qreal height_at(const QPolygonF& line, qreal x, qreal zero) {
+  for (qsizetype i = 0; i + 1 < line.size(); ++i) {
+    if (x < line[i].x() || x > line[i + 1].x()) continue;
+    const qreal share = (x - line[i].x()) / std::max(1e-9, line[i + 1].x() - line[i].x());
+    return zero - line[i].y() - share * (line[i + 1].y() - line[i].y());
+  }
+  return 0;
+}
+
+// Slanted lines from `zero` up to a line, cut by hand: SVG would keep no clip.
+void hatch_below(QPainter& painter, const QPolygonF& line, qreal zero, const QColor& colour) {
+  constexpr qreal kStep = 7, kPiece = 1.5;
+  if (line.size() < 2) return;
+  const int left = static_cast<int>(line.front().x()), right = static_cast<int>(line.back().x());
+  std::vector<qreal> heights;
+  for (int x = left; x <= right; ++x) heights.push_back(height_at(line, x, zero));
+  const qreal highest = *std::max_element(heights.begin(), heights.end());
+  painter.setPen(QPen(colour, 1.3, Qt::SolidLine, Qt::FlatCap));
+  for (qreal foot = left - highest; foot < right; foot += kStep) {
+    qreal from = -1, to = -1;  // heights of the piece that lies below the line
+    for (qreal up = 0; up <= highest + kPiece; up += kPiece) {
+      const auto at = static_cast<std::ptrdiff_t>(foot + up) - left;
+      const bool inside =
+          at >= 0 && at < static_cast<std::ptrdiff_t>(heights.size()) && up <= heights[static_cast<std::size_t>(at)];
+      if (inside && from < 0) from = up;
+      if (inside) to = up;
+      if (inside || from < 0) continue;
+      painter.drawLine(QPointF(foot + from, zero - from), QPointF(foot + to, zero - to));
+      from = -1;
+    }
+    if (from >= 0) painter.drawLine(QPointF(foot + from, zero - from), QPointF(foot + to, zero - to));
+  }
+}
+
 }  // namespace
 
 BucketView::BucketView() : page_(new QWidget), panel_(new ChartPanel) {
@@ -326,12 +361,7 @@ void BucketView::draw_over(QPainter& painter) const {
   light.setAlphaF(0.55F);
   painter.setBrush(light);
   painter.drawPolygon(area);
-  painter.setPen(QPen(t.surface, 1.1));  // hatched by upright lines, which every viewer of SVG keeps
-  for (qsizetype i = 1; i + 2 < area.size(); ++i)
-    for (qreal x = std::ceil(area[i].x() / 5) * 5; x < area[i + 1].x(); x += 5) {
-      const qreal share = (x - area[i].x()) / std::max(1e-9, area[i + 1].x() - area[i].x());
-      painter.drawLine(QPointF(x, zero), QPointF(x, area[i].y() + share * (area[i + 1].y() - area[i].y())));
-    }
+  hatch_below(painter, area.mid(1, area.size() - 2), zero, t.surface);
   painter.setPen(QPen(t.surface, 1.5));
   painter.setBrush(t.strategy(Strategy::Ddp));
   for (const BucketPoint& point : curve_->points)
@@ -377,7 +407,7 @@ void BucketView::draw_mark(QPainter& painter, const BucketPoint& point, const QS
   const QPointF centre = panel_->place_of(at(point));
   const QColor colour = above ? t.text : t.good;
   painter.setPen(QPen(colour, 2));
-  painter.setBrush(point.is_default ? t.surface : Qt::NoBrush);
+  painter.setBrush(point.is_default ? QBrush(t.surface) : QBrush(Qt::NoBrush));
   if (point.is_default)
     painter.drawPolygon(
         QPolygonF({centre - QPointF(0, 7), centre + QPointF(7, 0), centre + QPointF(0, 7), centre - QPointF(7, 0)}));

@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* kNic = "topology.override.nic.rate";
 constexpr const char* kNvlink = "topology.override.nvlink.rate";
+constexpr const char* kWan = "topology.override.wan.rate";
 constexpr const char* kPcie = "topology.override.pcie.rate";
 constexpr std::size_t kNames = 5;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -52,7 +53,9 @@ bool is_idle(const std::string& key) {
 
 bool is_there(const FieldInfo& field, const AxisContext& context) {
   const auto known = [&](const std::string& key) { return context.effective.count(key) + context.values.count(key); };
-  if (field.key == kNic || field.key == kNvlink || field.key == kPcie) return known(field.key) != 0;
+  for (const char* key : {kWan, kNic, kNvlink, kPcie})
+    if (field.key == key) return known(field.key) != 0;
+  if (field.key == "noise.jitter.per") return known("noise.jitter.sigma") != 0;
   if (context.scenario == nullptr) return true;
   if (field.key == "batch.per_gpu") return context.scenario->per_gpu_batch.has_value();
   if (field.key == "batch.global") return context.scenario->global_batch.has_value();
@@ -67,7 +70,7 @@ bool can_be_axis(const FieldInfo& field, const AxisContext& context) {
 }
 
 std::string link_key(const AxisContext& context) {
-  for (const char* key : {kNic, kNvlink, kPcie})
+  for (const char* key : {kWan, kNic, kNvlink, kPcie})
     if (context.effective.count(key) != 0 || context.values.count(key) != 0) return key;
   return {};
 }
@@ -121,6 +124,9 @@ WrittenUnit unit_of(const FieldInfo& field, const std::vector<std::string>& valu
 // "1.25GB/s" beside "5GB/s", where it is the same number to the last bit.
 std::vector<std::string> in_one_unit(const FieldInfo& field, std::vector<std::string> values) {
   const WrittenUnit unit = unit_of(field, values);
+  double least = unit.si;
+  for (const std::string& value : values) least = std::min(least, number_of(value, field.unit).value_or(least));
+  if (least < 0.05 * unit.si) return values;  // decades apart
   for (std::string& value : values) {
     const auto number = number_of(value, field.unit);
     if (unit.name.empty() || !number) continue;

@@ -86,7 +86,9 @@ void SweepRuns::want(SweepKind kind, bool on) {
   if (on) advance();
 }
 
+// The session hears of a change first, and a file that lists values is planned by then.
 void SweepRuns::scenario_changed() {
+  if (planned_text_ == document_.text()) return;
   for (Part& one : parts_) {
     one.job->pause();
     one.job->stop();
@@ -98,21 +100,25 @@ void SweepRuns::scenario_changed() {
 void SweepRuns::consider() {
   const RunState state = session_.state();
   if (state == RunState::Idle) {
-    for (Part& one : parts_) one = {one.job, one.wanted, false, {}, {}};
+    for (Part& one : parts_) one = {one.job, one.wanted, false, false, {}, {}};
     late_.stop();
     curve_.clear();
     map_.clear();
     estimator_.forget_files();
     axes_.clear();
     planned_text_.clear();
+    wrong_text_.clear();
     strategy_.reset();
     axes_by_hand_ = stale_ = lists_values_ = false;
     return publish();
   }
+  if (state != RunState::Wrong) wrong_text_.clear();
   if (state == RunState::Simulating)
     for (Part& one : parts_) one.tried = false;
   if (state == RunState::Estimating || planned_text_ == document_.text()) return advance();
   if (state == RunState::Wrong) {
+    if (wrong_text_ == document_.text()) return;
+    wrong_text_ = document_.text();
     lists_values_ = !listed_axes(document_.source()).empty();
     if (lists_values_) return replan();
     late_.stop();
@@ -128,7 +134,7 @@ void SweepRuns::replan() {
   planned_text_ = document_.text();
   note_.clear();
   for (Part& one : parts_) {
-    one.tried = false;
+    one.tried = one.asked = false;
     one.failure.clear();
     one.missing.clear();
   }
@@ -188,11 +194,10 @@ void SweepRuns::choose_axes(const std::vector<PlanAxis>& listed) {
     axes_by_hand_ = true;
     return;
   }
-  // Once chosen, they stay: a map must not move while its cells are applied.
-  std::string effective;
-  for (const auto& [key, value] : now.effective) effective += key + '\n';
-  if (!axes_.empty() && effective == axes_effective_) return;
-  axes_effective_ = effective;
+  // Once chosen, they stay on one machine: a map must not move while its cells are applied.
+  const std::string machine = session_.shown().topology ? session_.shown().topology->name : std::string();
+  if (!axes_.empty() && machine == axes_machine_) return;
+  axes_machine_ = machine;
   axes_ = first_axes(now);
 }
 
@@ -284,7 +289,8 @@ void SweepRuns::advance() {
   const bool free = state == RunState::Done || (state == RunState::Wrong && lists_values_);
   const bool planned = planned_text_ == document_.text();
   for (Part& one : parts_) {
-    if (!free || !planned || one.tried || !(one.wanted || then_) || one.job->cells().empty() || one.job->simulated())
+    if (!(free || (one.asked && !busy)) || !planned || one.tried || !(one.wanted || then_) ||
+        one.job->cells().empty() || one.job->simulated())
       continue;
     one.tried = true;
     if (lockstep_program().isEmpty()) {
@@ -321,6 +327,7 @@ void SweepRuns::stop() {
 
 void SweepRuns::run(SweepKind kind) {
   part(kind).tried = false;
+  part(kind).asked = true;
   part(kind).failure.clear();
   advance();
 }

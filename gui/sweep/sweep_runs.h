@@ -56,7 +56,7 @@ class SweepRuns : public QObject {
  private:
   struct Part {
     SweepJob* job;
-    bool wanted = false, tried = false;
+    bool wanted = false, tried = false, asked = false;
     QString missing, failure;
   };
 
@@ -77,11 +77,11 @@ class SweepRuns : public QObject {
   Session& session_;
   PointEstimator estimator_;
   SweepJob curve_, map_;
-  std::array<Part, 2> parts_{{{&curve_, false, false, {}, {}}, {&map_, false, false, {}, {}}}};
+  std::array<Part, 2> parts_{{{&curve_, false, false, false, {}, {}}, {&map_, false, false, false, {}, {}}}};
   std::vector<PlanAxis> axes_;  // empty: to be chosen
   bool axes_by_hand_ = false, stale_ = false, lists_values_ = false, was_running_ = false;
   std::optional<Strategy> strategy_;
-  std::string planned_text_, axes_effective_;
+  std::string planned_text_, wrong_text_, axes_machine_;
   std::optional<ReadScenario> base_;  // of a file that lists values: with the first of each
   QString note_;
   QTimer late_, publish_;

@@ -247,7 +247,7 @@ TEST_P(Screens, ASweepInEveryState) {
   ASSERT_TRUE(wait_until([&] { return !window.session().shown().sweep->failure.isEmpty(); }));
   look(window, "sweep-failed");
   setenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE, 1);
-  window.resize(900, 640);
+  window.resize(900, 860);
   look(window, "sweep-small");
   open_sweep(window, 1);
   look(window, "bucket-small");
