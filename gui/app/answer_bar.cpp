@@ -94,8 +94,10 @@ void AnswerBar::show_comparison(const Shown& shown) {
   for (const PinnedSentence& one : pinned_sentences(shown)) {
     const QString rest = one.unsure ? one.change + one.rest : one.change;
     sentences << QStringLiteral("%1<span style=\"color:%2\"><b>%3</b></span>%4.")
-                     .arg(one.text.toHtmlEscaped(), change_colour(one.relative, false, one.unsure).name(),
-                          rest.toHtmlEscaped(), one.unsure ? QString() : one.rest.toHtmlEscaped());
+                     .arg(
+                         one.text.toHtmlEscaped(),
+                         change_colour(one.relative, one.same_work ? Better::Less : Better::Neither, one.unsure).name(),
+                         rest.toHtmlEscaped(), one.unsure ? QString() : one.rest.toHtmlEscaped());
     plain << one.plain() + '.';
   }
   if (shown.baseline && sentences.isEmpty())

@@ -230,8 +230,11 @@ void ScalingView::draw_names(QPainter& painter) const {
     painter.drawText(at, name.line->name);
     const auto& difference = name.line->points.back().difference;
     if (!difference) continue;
+    const Better better = metric_ != Metric::StepTime ? Better::More
+                          : difference->same_work     ? Better::Less
+                                                      : Better::Neither;
     painter.setFont(QApplication::font());
-    painter.setPen(change_colour(difference->relative, metric_ != Metric::StepTime, difference->unsure));
+    painter.setPen(change_colour(difference->relative, better, difference->unsure));
     painter.drawText(at + QPointF(metrics.horizontalAdvance(name.line->name) + 6, 0),
                      signed_percent(difference->relative));
   }

@@ -105,7 +105,8 @@ void DifferenceView::add_rows(DivergingPicture& picture, const PinnedPair& pair,
     row.hatched = one.cause == Cause::ExposedCommunication;
     const double share = one.difference_s() / step_s;
     row.number = signed_digits(row.value) + ' ' + unit.name;
-    row.number_colour = change_colour(share, false, std::abs(share) < kSameStep);
+    row.number_colour =
+        change_colour(share, pair.same_work() ? Better::Less : Better::Neither, std::abs(share) < kSameStep);
     row.note = DifferenceView::tr("%1 of the pinned step").arg(signed_percent(share));
     row.callout = DifferenceView::tr("%1: %2 instead of %3 pinned, %4")
                       .arg(row.label, time_text(one.present_s), time_text(one.pinned_s), row.number);

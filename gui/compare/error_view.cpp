@@ -136,7 +136,7 @@ void ErrorView::add_rows(DivergingPicture& picture, const ErrorSet& set) const {
                         : std::abs(point.row.error) > kGuide ? theme().error
                                                              : theme().text;
     row.note = place_word(point);
-    row.detail = parts_text(point, 2);
+    row.detail = parts_text(point, 1);
     row.callout = callout(set, point);
     picture.rows.push_back(std::move(row));
   }
