@@ -281,7 +281,7 @@ DataTable BreakdownView::table() const {
   for (const BreakdownBar& bar : all_) {
     QStringList row = {bar.name, number(bar.step_s)};
     if (shown_.baseline && bar.pinned_s)
-      row << number(bar.step_s - *bar.pinned_s)
+      row << signed_column((bar.step_s - *bar.pinned_s) / unit_.scale)
           << QString::fromStdString(fmt::format("{:+.2f}", (bar.step_s / *bar.pinned_s - 1) * 100));
     else if (shown_.baseline)
       row << QString() << QString();

@@ -328,7 +328,7 @@ DataTable ScalingView::table() const {
       if (!shown_.measured.empty())
         row << (loaded ? shown_.measured[static_cast<std::size_t>(line.source)].name : QString());
       if (shown_.baseline && point.difference)
-        row << number(point.difference->absolute)
+        row << signed_column(in_unit(point.difference->absolute))
             << QString::fromStdString(fmt::format("{:+.2f}", point.difference->relative * 100));
       else if (shown_.baseline)
         row << QString() << QString();

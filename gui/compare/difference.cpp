@@ -105,6 +105,11 @@ QString signed_digits(double value) {
   return with_minus((value < 0 ? "-" : "+") + digits);
 }
 
+QString signed_column(double value) {
+  if (value == 0) return QStringLiteral("0");
+  return QString::fromStdString((value < 0 ? "-" : "+") + format_column(std::abs(value), 4));
+}
+
 QString signed_percent(double fraction) {
   return with_minus(fmt::format("{:+.1f}", fraction * 100)) + QStringLiteral(" %");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/app/glossary.h"
 #include "gui/app/theme.h"
 #include "simulator/base/format.h"
 
@@ -12,6 +13,7 @@ namespace lockstep::gui {
 namespace {
 
 constexpr double kNothing = 5e-4;  // of the pinned step
+constexpr double kRounding = 1e-9;
 
 QString time_text(double seconds) {
   return QString::fromStdString(format_time(seconds));
@@ -47,6 +49,7 @@ std::vector<CauseDifference> largest_differences(const PinnedPair& pair, double 
 
 DifferenceView::DifferenceView() : widget_(new DivergingWidget) {
   widget_->setAccessibleName(title());
+  widget_->setToolTip(term_text(QStringLiteral("baseline")));
   widget_->set_filler([this] {
     if (!drawn_) draw();
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/app/glossary.h"
 #include "gui/app/theme.h"
 #include "gui/compare/difference.h"
 #include "simulator/base/format.h"
@@ -33,6 +34,7 @@ double against(double seconds, const ErrorPoint& point) {
 
 ErrorView::ErrorView() : widget_(new DivergingWidget) {
   widget_->setAccessibleName(title());
+  widget_->setToolTip(term_text(QStringLiteral("error")));
   widget_->set_filler([this] {
     if (!drawn_) draw();
   });

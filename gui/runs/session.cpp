@@ -1,6 +1,7 @@
 #include "gui/runs/session.h"
 
 #include <QFileInfo>
+#include <algorithm>
 
 #include "simulator/base/document.h"
 #include "simulator/base/format.h"
@@ -64,7 +65,10 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
                                 .arg(QString::fromStdString(format_time(line.step_time_s))));
   });
   connect(&measurement_, &ChildRun::finished, this, [this](std::shared_ptr<const Result> result, double) {
-    add_measured(tr("measured here"), std::move(result));
+    const QString name = tr("measured here");
+    const auto before = std::count_if(shown_.measured.begin(), shown_.measured.end(),
+                                      [&](const MeasuredResult& one) { return one.name.startsWith(name); });
+    add_measured(before == 0 ? name : QStringLiteral("%1 %2").arg(name).arg(before + 1), std::move(result));
     emit measure_ended({});
   });
   connect(&measurement_, &ChildRun::failed, this, [this](const QString& why, const QString& last) {
