@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "gui/app/flow_layout.h"
+#include "gui/app/glossary.h"
 #include "gui/app/headline.h"
 #include "gui/compare/difference.h"
 #include "gui/compare/error_rows.h"
@@ -51,6 +52,7 @@ AnswerBar::AnswerBar(QWidget* parent) : QFrame(parent) {
   against_ = text_label("", 1.05, false);
   against_->setTextFormat(Qt::RichText);
   against_->setAccessibleName(tr("Difference from the pinned result"));
+  against_->setToolTip(term_text(QStringLiteral("baseline")));
   pinned_ = text_label("muted", 1, false);
   doubt_ = text_label("doubt", 1, false);
   for (QLabel* label : {against_, pinned_, doubt_}) {
@@ -95,8 +97,10 @@ void AnswerBar::show_comparison(const Shown& shown) {
   for (const PinnedSentence& one : pinned_sentences(shown)) {
     const QString rest = one.unsure ? one.change + one.rest : one.change;
     sentences << QStringLiteral("%1<span style=\"color:%2\"><b>%3</b></span>%4.")
-                     .arg(one.text.toHtmlEscaped(), change_colour(one.relative, false, one.unsure).name(),
-                          rest.toHtmlEscaped(), one.unsure ? QString() : one.rest.toHtmlEscaped());
+                     .arg(
+                         one.text.toHtmlEscaped(),
+                         change_colour(one.relative, one.same_work ? Better::Less : Better::Neither, one.unsure).name(),
+                         rest.toHtmlEscaped(), one.unsure ? QString() : one.rest.toHtmlEscaped());
     plain << one.plain() + '.';
   }
   if (shown.baseline && sentences.isEmpty())

@@ -8,6 +8,7 @@
 
 #include "gui/app/sentences.h"
 #include "gui/app/theme.h"
+#include "gui/charts/device_words.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -45,10 +46,9 @@ Headline headline(const Result& result) {
   }
   for (const Run& run : result.runs)
     if (run.not_run)
-      out.more << QCoreApplication::translate("lockstep::gui::Headline", "%1 on %2 GPUs cannot run: %3")
-                      .arg(strategy_name(run.strategy))
-                      .arg(run.gpus)
-                      .arg(QString::fromStdString(*run.not_run));
+      out.more << QCoreApplication::translate("lockstep::gui::Headline", "%1 on %2 cannot run: %3")
+                      .arg(strategy_name(run.strategy), device_count(run.gpus, devices_of(result)),
+                           QString::fromStdString(*run.not_run));
   out.main = main.join(' ');
   out.why = why.join(' ');
   return out;

@@ -222,7 +222,7 @@ QColor Theme::cause(Cause c) const {
     case Cause::BufferBroadcast:
       return "#f0dc6e";
     case Cause::Contention:
-      return dark ? "#c49a1e" : "#8f6b00";
+      return dark ? "#9a7420" : "#8f6b00";
     case Cause::WaitForPeers:
       return dark ? "#7d8794" : "#9aa3ae";
     case Cause::ExposedCommunication:

@@ -51,6 +51,7 @@ void add_pinned(std::vector<BreakdownBar>& bars, const Shown& shown, Devices dev
       bar.pinned_s = pair.pinned->step_time_s;
       bar.pinned_parts = parts_of_step(*pair.pinned);
       bar.unsure = pair.unsure;
+      bar.same_work = pair.same_work();
     }
   for (const Run* run : runs_of(*shown.baseline)) {
     BreakdownBar bar = bar_of(*run, devices);

@@ -23,11 +23,11 @@ struct BreakdownBar {
   double hidden_s = 0;  // communication beside computing
   bool present = false, measured = false, pinned = false;
   std::vector<BreakdownPart> parts;  // in the order of a step; they add up to step_s
-  // Of the prediction, where the pinned result has the run: its step and its parts, and whether the difference says
-  // nothing (gui/compare/difference.h).
+  // Of the prediction, where the pinned result has the run: its step and its parts, whether the difference says
+  // nothing and whether both train the same batch (gui/compare/difference.h).
   std::optional<double> pinned_s;
   std::vector<BreakdownPart> pinned_parts;
-  bool unsure = false;
+  bool unsure = false, same_work = true;
 
   double part_s(Cause cause) const;
   double pinned_part_s(Cause cause) const;

@@ -127,7 +127,7 @@ void BreakdownView::draw_axes() {
   const double end = std::max(longest, axis_end());
   Ticks ticks = nice_ticks(0, end, 4);
   for (int wanted = 5; wanted <= 8; ++wanted)  // those that waste least
-    if (const Ticks finer = nice_ticks(0, end, wanted); finer.high < 0.9 * ticks.high) ticks = finer;
+    if (const Ticks finer = nice_ticks(0, end, wanted); finer.high < 0.97 * ticks.high) ticks = finer;
   time_->setTickCount(ticks.count());
   time_->setRange(0, ticks.high);
   time_->setLabelFormat(QStringLiteral("%.%1f").arg(ticks.decimals));
@@ -195,7 +195,7 @@ void BreakdownView::draw_number(QPainter& painter, const BreakdownBar& bar, cons
   painter.drawText(at, step);
   if (!bar.pinned_s) return;
   const double relative = bar.step_s / *bar.pinned_s - 1;
-  painter.setPen(change_colour(relative, false, bar.unsure));
+  painter.setPen(change_colour(relative, bar.same_work ? Better::Less : Better::Neither, bar.unsure));
   painter.drawText(at + QPointF(metrics.horizontalAdvance(step) + 9, 0), change_text(bar));
 }
 
@@ -292,7 +292,7 @@ DataTable BreakdownView::table() const {
   for (const BreakdownBar& bar : all_) {
     QStringList row = {bar.name, number(bar.step_s)};
     if (shown_.baseline && bar.pinned_s)
-      row << number(bar.step_s - *bar.pinned_s)
+      row << signed_column((bar.step_s - *bar.pinned_s) / unit_.scale)
           << QString::fromStdString(fmt::format("{:+.2f}", (bar.step_s / *bar.pinned_s - 1) * 100));
     else if (shown_.baseline)
       row << QString() << QString();

@@ -6,6 +6,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -179,22 +180,21 @@ QPointF ChartPanel::place_of(const QPointF& value) const {
   return chart()->mapToPosition(value, series_);
 }
 
-// Legend items flow into lines under the heading; the plot gets what is left.
+// Legend items under the heading, each in the first line that has room; the plot gets what is left.
 void ChartPanel::lay_out(qreal width) {
   const QFontMetricsF metrics(QApplication::font());
   const qreal line = metrics.height() + 5;
-  qreal x = kPad, y = (show_title_ ? kPad : 4) + QFontMetricsF(heading_font()).height() + 6;
+  const qreal y = (show_title_ ? kPad : 4) + QFontMetricsF(heading_font()).height() + 6;
+  std::vector<qreal> ends;  // of the lines
   legend_places_.clear();
   for (const LegendItem& item : legend_) {
-    const qreal need = kSwatch + metrics.horizontalAdvance(item.text) + 14;
-    if (x > kPad && x + need > width - kPad + 14) {
-      x = kPad;
-      y += line;
-    }
-    legend_places_.emplace_back(x, y);
-    x += need;
+    const qreal need = kSwatch + metrics.horizontalAdvance(item.text);
+    auto at = std::find_if(ends.begin(), ends.end(), [&](qreal end) { return end + need <= width - kPad; });
+    if (at == ends.end()) at = ends.insert(ends.end(), kPad);
+    legend_places_.emplace_back(*at, y + line * static_cast<qreal>(at - ends.begin()));
+    *at += need + 14;
   }
-  const qreal top = legend_.empty() ? y : y + line;
+  const qreal top = y + line * static_cast<qreal>(ends.size());
   chart()->setMargins(QMargins(4, static_cast<int>(std::ceil(top + 4)), 8, 4));
 }
 

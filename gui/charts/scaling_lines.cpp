@@ -83,7 +83,8 @@ void add_difference_to(ScalingPoint& point, const Run& run, const Result* baseli
   if (before <= 0) return;
   const double ratio = point.value / before;
   point.difference = PointDifference{point.value - before, ratio - 1,
-                                     says_nothing(metric == Metric::StepTime ? ratio : 1 / ratio, run, *pinned)};
+                                     says_nothing(metric == Metric::StepTime ? ratio : 1 / ratio, run, *pinned),
+                                     run.global_batch == pinned->global_batch};
 }
 
 struct LinesOf {

@@ -15,7 +15,7 @@ enum class Metric { Efficiency, Throughput, StepTime };
 // anything (gui/compare/difference.h).
 struct PointDifference {
   double absolute = 0, relative = 0;
-  bool unsure = false;
+  bool unsure = false, same_work = true;  // same_work: both train the same batch
 };
 
 // One point of a line. Efficiency is a fraction, throughput samples per second, step time seconds.

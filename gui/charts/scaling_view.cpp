@@ -230,8 +230,11 @@ void ScalingView::draw_names(QPainter& painter) const {
     painter.drawText(at, name.line->name);
     const auto& difference = name.line->points.back().difference;
     if (!difference) continue;
+    const Better better = metric_ != Metric::StepTime ? Better::More
+                          : difference->same_work     ? Better::Less
+                                                      : Better::Neither;
     painter.setFont(QApplication::font());
-    painter.setPen(change_colour(difference->relative, metric_ != Metric::StepTime, difference->unsure));
+    painter.setPen(change_colour(difference->relative, better, difference->unsure));
     painter.drawText(at + QPointF(metrics.horizontalAdvance(name.line->name) + 6, 0),
                      signed_percent(difference->relative));
   }
@@ -325,7 +328,7 @@ DataTable ScalingView::table() const {
       if (!shown_.measured.empty())
         row << (loaded ? shown_.measured[static_cast<std::size_t>(line.source)].name : QString());
       if (shown_.baseline && point.difference)
-        row << number(point.difference->absolute)
+        row << signed_column(in_unit(point.difference->absolute))
             << QString::fromStdString(fmt::format("{:+.2f}", point.difference->relative * 100));
       else if (shown_.baseline)
         row << QString() << QString();

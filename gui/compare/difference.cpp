@@ -105,6 +105,11 @@ QString signed_digits(double value) {
   return with_minus((value < 0 ? "-" : "+") + digits);
 }
 
+QString signed_column(double value) {
+  if (value == 0) return QStringLiteral("0");
+  return QString::fromStdString((value < 0 ? "-" : "+") + format_column(std::abs(value), 4));
+}
+
 QString signed_percent(double fraction) {
   return with_minus(fmt::format("{:+.1f}", fraction * 100)) + QStringLiteral(" %");
 }
@@ -116,6 +121,7 @@ std::vector<PinnedSentence> pinned_sentences(const Shown& shown) {
     PinnedSentence one;
     one.relative = pair.relative();
     one.unsure = pair.unsure;
+    one.same_work = pair.same_work();
     const QString who =
         pair.present->strategy == Strategy::Single
             ? device_count(pair.present->gpus, devices)
@@ -129,7 +135,7 @@ std::vector<PinnedSentence> pinned_sentences(const Shown& shown) {
       rest << (std::abs(std::log1p(one.relative)) < std::log1p(kSameStep)
                    ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Difference", "about the same"))
                    : tr(QT_TRANSLATE_NOOP("lockstep::gui::Difference", "within what both do not know")));
-    if (pair.present->global_batch != pair.pinned->global_batch)
+    if (!one.same_work)
       rest << tr(QT_TRANSLATE_NOOP("lockstep::gui::Difference", "throughput %1"))
                   .arg(signed_percent(pair.present->throughput / pair.pinned->throughput - 1));
     if (!rest.isEmpty()) one.rest = QStringLiteral(" (%1)").arg(rest.join(QStringLiteral("; ")));
@@ -154,10 +160,10 @@ QString pinned_line(const Shown& shown) {
   return line;
 }
 
-QColor change_colour(double relative, bool more_is_better, bool unsure) {
+QColor change_colour(double relative, Better better, bool unsure) {
   if (unsure) return theme().muted;
-  if (std::abs(relative) < kSmallChange) return theme().text;
-  return (relative > 0) == more_is_better ? theme().good : theme().error;
+  if (better == Better::Neither || std::abs(relative) < kSmallChange) return theme().text;
+  return (relative > 0) == (better == Better::More) ? theme().good : theme().error;
 }
 
 }  // namespace lockstep::gui

@@ -22,6 +22,7 @@ struct PinnedPair {
   const Run* pinned = nullptr;
   double absolute_s() const { return present->step_time_s - pinned->step_time_s; }
   double relative() const { return present->step_time_s / pinned->step_time_s - 1; }
+  bool same_work() const { return present->global_batch == pinned->global_batch; }
   bool unsure = false;  // says nothing, of the step
 };
 
@@ -40,6 +41,7 @@ QString changed_text(const std::vector<ScenarioDifference>& keys, std::size_t mo
 
 // A number with its sign, which is a true minus: "−12.4", "+3.10".
 QString signed_digits(double value);
+QString signed_column(double value);      // for tables and CSV: "+12.40", "-3.100", "0"
 QString signed_percent(double fraction);  // "−8.3 %", one digit as `lockstep compare` prints it
 
 // "DDP on 8 GPUs: 137 ms instead of 151 ms pinned, " and "−9.3 %", and a word where that says nothing or the batch
@@ -47,15 +49,16 @@ QString signed_percent(double fraction);  // "−8.3 %", one digit as `lockstep 
 struct PinnedSentence {
   QString text, change, rest;
   double relative = 0;
-  bool unsure = false;
+  bool unsure = false, same_work = true;
   QString plain() const { return text + change + rest; }
 };
 std::vector<PinnedSentence> pinned_sentences(const Shown& shown);
 // "Pinned: a.yaml; changed since: ..."
 QString pinned_line(const Shown& shown);
 
-// Colour of a change by its size: grey where it says nothing, plain below 2 %, then green for better and red for worse.
-// Never without the sign in words.
-QColor change_colour(double relative, bool more_is_better, bool unsure);
+// Colour of a change by its size: grey where it says nothing, plain below 2 % or where neither is better (the step of
+// another batch), then green for better and red for worse. Never without the sign in words.
+enum class Better { Less, More, Neither };
+QColor change_colour(double relative, Better better, bool unsure);
 
 }  // namespace lockstep::gui

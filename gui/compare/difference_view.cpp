@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/app/glossary.h"
 #include "gui/app/theme.h"
 #include "simulator/base/format.h"
 
@@ -12,6 +13,7 @@ namespace lockstep::gui {
 namespace {
 
 constexpr double kNothing = 5e-4;  // of the pinned step
+constexpr double kRounding = 1e-9;
 
 QString time_text(double seconds) {
   return QString::fromStdString(format_time(seconds));
@@ -47,6 +49,7 @@ std::vector<CauseDifference> largest_differences(const PinnedPair& pair, double 
 
 DifferenceView::DifferenceView() : widget_(new DivergingWidget) {
   widget_->setAccessibleName(title());
+  widget_->setToolTip(term_text(QStringLiteral("baseline")));
   widget_->set_filler([this] {
     if (!drawn_) draw();
   });
@@ -105,7 +108,8 @@ void DifferenceView::add_rows(DivergingPicture& picture, const PinnedPair& pair,
     row.hatched = one.cause == Cause::ExposedCommunication;
     const double share = one.difference_s() / step_s;
     row.number = signed_digits(row.value) + ' ' + unit.name;
-    row.number_colour = change_colour(share, false, std::abs(share) < kSameStep);
+    row.number_colour =
+        change_colour(share, pair.same_work() ? Better::Less : Better::Neither, std::abs(share) < kSameStep);
     row.note = DifferenceView::tr("%1 of the pinned step").arg(signed_percent(share));
     row.callout = DifferenceView::tr("%1: %2 instead of %3 pinned, %4")
                       .arg(row.label, time_text(one.present_s), time_text(one.pinned_s), row.number);

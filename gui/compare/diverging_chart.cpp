@@ -75,7 +75,7 @@ DivergingChart::Columns DivergingChart::columns(const QRectF& area) const {
   }
   // Words are left to the callout where the picture would be too narrow for the numbers.
   const qreal left = area.width() - 2 * kPad - out.label - out.number - out.note - 3 * kGap;
-  if (left - out.detail - kGap < 280) out.detail = 0;
+  if (left - out.detail - kGap < 330) out.detail = 0;
   if (left < 200) out.note = 0;
   return out;
 }

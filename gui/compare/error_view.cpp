@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/app/glossary.h"
 #include "gui/app/theme.h"
 #include "gui/compare/difference.h"
 #include "simulator/base/format.h"
@@ -33,6 +34,7 @@ double against(double seconds, const ErrorPoint& point) {
 
 ErrorView::ErrorView() : widget_(new DivergingWidget) {
   widget_->setAccessibleName(title());
+  widget_->setToolTip(term_text(QStringLiteral("error")));
   widget_->set_filler([this] {
     if (!drawn_) draw();
   });
@@ -136,7 +138,7 @@ void ErrorView::add_rows(DivergingPicture& picture, const ErrorSet& set) const {
                         : std::abs(point.row.error) > kGuide ? theme().error
                                                              : theme().text;
     row.note = place_word(point);
-    row.detail = parts_text(point, 2);
+    row.detail = parts_text(point, 1);
     row.callout = callout(set, point);
     picture.rows.push_back(std::move(row));
   }

@@ -1,6 +1,7 @@
 #include "gui/runs/session.h"
 
 #include <QFileInfo>
+#include <algorithm>
 
 #include "simulator/base/document.h"
 #include "simulator/result/json.h"
