@@ -43,7 +43,11 @@ int open_window(QApplication&, const GuiArguments& arguments) {
   lockstep::gui::MainWindow window;
   window.show();
   QTimer::singleShot(0, &window, [&] {
-    for (const std::string& file : arguments.files) window.open_any(QString::fromStdString(file));
+    // A scenario first: what is opened after it stands beside it.
+    for (const bool beside : {false, true})
+      for (const std::string& file : arguments.files)
+        if (beside == (file.ends_with(".json") || file.ends_with(".json.gz")))
+          window.open_any(QString::fromStdString(file));
   });
   return QApplication::exec();
 }

@@ -174,7 +174,10 @@ void MainWindow::show_in_timeline(const Focus& focus) {
 
 void MainWindow::end_trace(const QString& path, bool good, const QString& trouble) {
   const QString name = QFileInfo(path).fileName();
-  if (good && timeline() != nullptr) bring_forward(timeline());
+  if (good && timeline() != nullptr) {
+    bring_forward(timeline());
+    timeline()->reveal_traces();
+  }
   if (!session_.reading_traces()) progress_->hide();
   refresh_state();
   if (good && trouble.isEmpty()) return statusBar()->showMessage(tr("Added %1").arg(name), 4000);
@@ -255,7 +258,10 @@ void MainWindow::refresh_title() {
 void MainWindow::show_work() {
   pages_->setCurrentIndex(1);
   statusBar()->clearMessage();
-  for (const char* name : {"save", "save_as", "gallery"}) action(QString::fromLatin1(name))->setEnabled(true);
+  const bool scenario = !document_.text().empty();  // else a trace alone
+  panel_->setEnabled(scenario);
+  for (const char* name : {"save", "save_as"}) action(QString::fromLatin1(name))->setEnabled(scenario);
+  action(QStringLiteral("gallery"))->setEnabled(true);
   tabs_->tabBar()->setFocus();
   refresh_title();
   refresh_state();

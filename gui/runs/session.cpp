@@ -113,6 +113,7 @@ void Session::adopt(std::shared_ptr<const Result> result) {
 }
 
 void Session::start_over() {
+  const bool alone = document_.text().empty();  // traces that were opened without a scenario stay for the first one
   settle_.stop();
   child_.stop();
   stop_spans();
@@ -123,8 +124,10 @@ void Session::start_over() {
   shown_.baseline.reset();
   timelines_.reset();
   shown_.measured.clear();
-  shown_.traces.clear();
-  traces_.stop();
+  if (!alone) {
+    shown_.traces.clear();
+    traces_.stop();
+  }
   shown_.stale = shown_.estimated = false;
   shown_text_.clear();
   set_state(RunState::Idle);

@@ -58,6 +58,14 @@ std::string short_name(std::string name) {
   return name;
 }
 
+// A count in a trace: 0 where it is none.
+std::int64_t whole(double number) {
+  return number > 0 && number < 9e15 ? static_cast<std::int64_t>(number) : 0;
+}
+int small_whole(double number) {
+  return number > 0 && number < 1e6 ? static_cast<int>(number) : 0;
+}
+
 // A value of JSON that may be a number or a text: process and thread ids are both in traces.
 struct Value {
   enum class Is { Nothing, Number, Text } is = Is::Nothing;
@@ -141,8 +149,8 @@ class Listener {
         out_.predicted |= key_ == "traceName" && v.text == "lockstep prediction";
         break;
       case In::Distributed:
-        if (key_ == "rank" && v.is == Value::Is::Number) out_.rank = static_cast<int>(v.number);
-        if (key_ == "world_size" && v.is == Value::Is::Number) out_.world_size = static_cast<int>(v.number);
+        if (key_ == "rank" && v.is == Value::Is::Number) out_.rank = small_whole(v.number);
+        if (key_ == "world_size" && v.is == Value::Is::Number) out_.world_size = small_whole(v.number);
         if (key_ == "backend") out_.backend = v.text;
         break;
       default:
@@ -191,7 +199,7 @@ class Listener {
     event.thread = word(field(fields_, "tid"));
     const Value& what = field(arguments_, "what");
     event.name = word(short_name(what.is == Value::Is::Text ? what.text : field(fields_, "name").text));
-    event.correlation = static_cast<std::int64_t>(field(arguments_, "correlation").number);
+    event.correlation = whole(field(arguments_, "correlation").number);
     event.bytes = bytes();
     if (const auto cause = cause_of(field(arguments_, "cause").text)) event.cause = static_cast<std::int8_t>(*cause);
     if (const auto lane = lane_of(field(arguments_, "lane").text)) event.lane = static_cast<std::int8_t>(*lane);
@@ -204,7 +212,7 @@ class Listener {
   std::int64_t bytes() const {
     double bytes = field(arguments_, "bytes").number;
     if (bytes <= 0) bytes = field(arguments_, "In msg nelems").number * bytes_of_type(field(arguments_, "dtype").text);
-    return bytes > 0 && bytes < 1e15 ? static_cast<std::int64_t>(bytes) : 0;
+    return whole(bytes);
   }
   bool is_collective(const TraceEvent& event) const {
     if (event.kind != EventKind::Kernel || event.lane >= 0) return false;
