@@ -174,12 +174,14 @@ void MainWindow::show_in_timeline(const Focus& focus) {
 
 void MainWindow::end_trace(const QString& path, bool good, const QString& trouble) {
   const QString name = QFileInfo(path).fileName();
-  if (good && timeline() != nullptr) {
+  const bool asked = !session_.measured_here(path);
+  if (good && asked && timeline() != nullptr) {
     bring_forward(timeline());
     timeline()->reveal_traces();
   }
   if (!session_.reading_traces()) progress_->hide();
   refresh_state();
+  if (!asked) return;
   if (good && trouble.isEmpty()) return statusBar()->showMessage(tr("Added %1").arg(name), 4000);
   if (path.isEmpty()) return statusBar()->showMessage(trouble, 4000);
   tell(good ? tr("%1 is not whole; what could be read of it is shown").arg(name)

@@ -1,5 +1,6 @@
 #include "gui/runs/session.h"
 
+#include <QDir>
 #include <QFileInfo>
 
 #include "simulator/base/document.h"
@@ -84,6 +85,9 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
   });
   connect(&measurement_, &ChildRun::finished, this, [this](std::shared_ptr<const Result> result, double) {
     add_measured(tr("measured here"), std::move(result));
+    const QDir traces(measured_traces_->path());
+    for (const QString& name : traces.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
+      add_trace(traces.filePath(name));
     emit measure_ended({});
   });
   connect(&measurement_, &ChildRun::failed, this, [this](const QString& why, const QString& last) {
@@ -296,11 +300,15 @@ void Session::remove_measured() {
 
 void Session::measure_here() {
   measured_steps_ = 0;
-  measurement_.start(
-      {lockstep_program(),
-       {QStringLiteral("measure"), QStringLiteral("-"), QStringLiteral("--here"), QStringLiteral("--jsonl")},
-       bytes_of(document_.text()),
-       document_.folder()});
+  QStringList arguments{QStringLiteral("measure"), QStringLiteral("-"), QStringLiteral("--here"),
+                        QStringLiteral("--jsonl")};
+  // A trace takes one pass more. Those of an earlier measurement make room.
+  std::erase_if(shown_.traces, [this](const auto& one) { return measured_here(QString::fromStdString(one->file)); });
+  measured_traces_ = std::make_unique<QTemporaryDir>();
+  const auto& read = document_.read();
+  if (measured_traces_->isValid() && read && read->scenario.front_end != FrontEnd::Python)
+    arguments << QStringLiteral("--trace") << measured_traces_->filePath(QStringLiteral("here.json"));
+  measurement_.start({lockstep_program(), arguments, bytes_of(document_.text()), document_.folder()});
 }
 
 }  // namespace lockstep::gui

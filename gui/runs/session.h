@@ -3,7 +3,9 @@
 #pragma once
 
 #include <QObject>
+#include <QTemporaryDir>
 #include <QTimer>
+#include <memory>
 
 #include "gui/charts/view.h"
 #include "gui/document/scenario_document.h"
@@ -52,8 +54,12 @@ class Session : public QObject {
   bool reading_traces() const { return traces_.running(); }
   void stop_reading_traces();
 
-  // Times the scenario's variant for this machine; its steps arrive one by one.
+  // Times the scenario's variant for this machine; its steps arrive one by one, and its traces in the end.
   void measure_here();
+  // Whether a trace is of that measurement: nobody opened it.
+  bool measured_here(const QString& trace) const {
+    return measured_traces_ && trace.startsWith(measured_traces_->path());
+  }
   bool measuring() const { return measurement_.running(); }
   void stop_measuring() { measurement_.stop(); }
 
@@ -97,6 +103,7 @@ class Session : public QObject {
   quint64 wanted_ = 0;
   double seconds_ = 0, estimate_s_ = 0;
   int measured_steps_ = 0;
+  std::unique_ptr<QTemporaryDir> measured_traces_;
   std::map<std::string, std::string> effective_;
 };
 

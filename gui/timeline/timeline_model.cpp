@@ -126,6 +126,8 @@ class Builder {
     for (TimelineGroup& group : groups) {
       if (traced.step)
         group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "step %1 of its trace")).arg(*traced.step);
+      else if (traced.beginning)
+        group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "the beginning of its trace: no step is marked"));
       else if (!traced.predicted)
         group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "all of its trace: no step is marked"));
       const auto twin = std::find_if(out_.groups.begin(), out_.groups.end(), [&](const TimelineGroup& other) {

@@ -266,14 +266,8 @@ void TimelineView::paint(QPainter& painter, const QRectF& target) {
   painter.fillRect(target, theme().surface);
   if (!page_) return;
   build();
-  QFont bold = QApplication::font();
-  bold.setPointSizeF(bold.pointSizeF() * 1.15);
-  bold.setBold(true);
-  const QFontMetricsF metrics(bold);
-  painter.setFont(bold);
-  painter.setPen(theme().text);
-  painter.drawText(QPointF(target.left() + 12, target.top() + 12 + metrics.ascent()), title());
-  timeline_->paint_into(painter, target.adjusted(0, 14 + metrics.height(), 0, 0));
+  const double base = draw_heading(painter, target, title());
+  timeline_->paint_into(painter, target.adjusted(0, base + 6 - target.top(), 0, 0));
 }
 
 void TimelineView::theme_changed() {
