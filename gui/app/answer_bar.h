@@ -25,7 +25,7 @@ class AnswerBar : public QFrame {
   void show_answer(const Shown& shown);
   void show_errors(const Errors& errors);                            // the scenario is wrong
   void show_failure(const QString& why, const QString& last_words);  // the simulation died
-  void show_note(const QString& main, const QString& why);  // in place of an answer, until there is one
+  void show_note(const QString& main, const QString& why);           // in place of an answer, until there is one
   void clear_failure();
   void show_details(bool on);                                     // what stands behind "more"
   bool focus_levers();                                            // false: there are none

@@ -190,9 +190,14 @@ void MainWindow::show_in_timeline(const Focus& focus) {
 
 void MainWindow::end_trace(const QString& path, bool good, const QString& trouble) {
   const QString name = QFileInfo(path).fileName();
-  if (good) show_view(QStringLiteral("timeline"));
+  const bool asked = !measurement_.wrote(path);
+  if (good && asked && timeline() != nullptr) {
+    show_view(QStringLiteral("timeline"));
+    timeline()->reveal_traces();
+  }
   if (!session_.reading_traces()) progress_->hide();
   refresh_state();
+  if (!asked) return;
   if (good && trouble.isEmpty()) return statusBar()->showMessage(tr("Added %1").arg(name), 4000);
   if (path.isEmpty()) return statusBar()->showMessage(trouble, 4000);
   tell(good ? tr("%1 is not whole; what could be read of it is shown").arg(name)
@@ -288,7 +293,10 @@ void MainWindow::refresh_title() {
 void MainWindow::show_work() {
   pages_->setCurrentIndex(1);
   statusBar()->clearMessage();
-  for (const char* name : {"save", "save_as", "gallery"}) action(QString::fromLatin1(name))->setEnabled(true);
+  const bool scenario = !document_.text().empty();  // else a trace alone
+  panel_->setEnabled(scenario);
+  for (const char* name : {"save", "save_as"}) action(QString::fromLatin1(name))->setEnabled(scenario);
+  action(QStringLiteral("gallery"))->setEnabled(true);
   tabs_->tabBar()->setFocus();
   refresh_title();
   refresh_state();

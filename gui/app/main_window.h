@@ -118,6 +118,7 @@ class MainWindow : public QMainWindow {
   Session session_;
   SweepRuns sweeps_;
   LiveMeasurement measurement_;
+  QStringList measured_traces_;  // of the last measurement
   QFileSystemWatcher watcher_;
   std::vector<ViewTab> views_;
   std::vector<ViewFrame*> frames_;

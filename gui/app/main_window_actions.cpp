@@ -221,7 +221,10 @@ void MainWindow::open_any(const QString& file) {
 }
 
 void MainWindow::open_several(const QStringList& files) {
-  const auto is_result = [](const QString& file) { return file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive); };
+  const auto is_result = [](const QString& file) {
+    return file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive) ||
+           file.endsWith(QLatin1String(".json.gz"), Qt::CaseInsensitive);
+  };
   for (const bool results : {false, true})
     for (const QString& file : files)
       if (is_result(file) == results) open_any(file);

@@ -109,6 +109,10 @@ void MainWindow::connect_measurement() {
   connect(&measurement_, &LiveMeasurement::state_changed, this, [this] {
     action(QStringLiteral("measure"))
         ->setText(measurement_.state() == MeasureState::Running ? tr("Stop &measuring") : tr("&Measure here"));
+    if (measurement_.state() == MeasureState::Running) session_.remove_traces(std::exchange(measured_traces_, {}));
+    if (measurement_.state() != MeasureState::Done) return;
+    measured_traces_ = measurement_.traces();
+    for (const QString& trace : measured_traces_) session_.add_trace(trace);
   });
   connect(&measurement_, &LiveMeasurement::result_changed, this,
           [this] { session_.put_measured(tr("measured here"), measurement_.result()); });

@@ -172,6 +172,8 @@ void MeasureStrip::ask() {
     request.repeats = repeats_->value();
   }
   show();
+  const auto& read = document_.read();
+  request.traced = read && read->scenario.front_end != FrontEnd::Python;
   measurement_.ask(request);
 }
 

@@ -1,6 +1,9 @@
 #include "gui/charts/details.h"
 
+#include <QApplication>
+#include <QFontMetricsF>
 #include <QLabel>
+#include <QPainter>
 
 #include "gui/app/theme.h"
 
@@ -23,6 +26,17 @@ void show_details(QLabel& label, const QString& words, const QString& hint) {
   QPalette palette = label.palette();
   palette.setColor(QPalette::WindowText, words.isEmpty() ? theme().muted : theme().text);
   label.setPalette(palette);
+}
+
+double draw_heading(QPainter& painter, const QRectF& picture, const QString& words) {
+  QFont bold = QApplication::font();
+  bold.setPointSizeF(bold.pointSizeF() * 1.15);
+  bold.setBold(true);
+  const double base = picture.top() + 12 + QFontMetricsF(bold).ascent();
+  painter.setFont(bold);
+  painter.setPen(theme().text);
+  painter.drawText(QPointF(picture.left() + 12, base), words);
+  return base;
 }
 
 }  // namespace lockstep::gui

@@ -142,6 +142,15 @@ class PageWriter {
   qreal y_ = 0;
 };
 
+// The settings without what the page has room for elsewhere: comments, and the question, which is its heading.
+QString bare_settings(const QString& text) {
+  QStringList lines;
+  for (const QString& line : text.split('\n'))
+    if (!line.trimmed().startsWith('#') && !line.startsWith(QLatin1String("question:")) && !line.trimmed().isEmpty())
+      lines << line;
+  return lines.join('\n');
+}
+
 bool write(const QByteArray& bytes, const QString& path, QString* why) {
   QSaveFile file(path);
   if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return true;
@@ -192,7 +201,7 @@ QByteArray pdf_report(const ReportSource& source) {
   page.part(QCoreApplication::translate("lockstep::gui::Report", "What would help"), levers.join('\n'));
   page.part(QCoreApplication::translate("lockstep::gui::Report", "To know as well"), head.more.join('\n'));
   page.rest(QCoreApplication::translate("lockstep::gui::Report", "The scenario"),
-            source.settings.trimmed() + QStringLiteral("\n\n") + source.command +
+            bare_settings(source.settings) + QStringLiteral("\n\n") + source.command +
                 QStringLiteral("    # lockstep %1").arg(QString::fromLatin1(lockstep_version())));
   painter.end();
   return bytes;

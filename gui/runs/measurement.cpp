@@ -1,5 +1,6 @@
 #include "gui/runs/measurement.h"
 
+#include <QDir>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -118,12 +119,25 @@ void LiveMeasurement::launch(bool dry) {
   QStringList arguments = {QStringLiteral("measure"), QStringLiteral("-"), QStringLiteral("--jsonl")};
   if (here_) arguments << QStringLiteral("--here");
   if (dry) arguments << QStringLiteral("--dry-run");
+  if (!dry && request_.traced) {
+    folder_ = std::make_unique<QTemporaryDir>();
+    if (folder_->isValid()) arguments << QStringLiteral("--trace") << folder_->filePath(QStringLiteral("here.json"));
+  }
   if (request_.steps > 0)
     arguments << QStringLiteral("--set") << QStringLiteral("measure.steps=%1").arg(request_.steps);
   if (request_.repeats > 0)
     arguments << QStringLiteral("--set") << QStringLiteral("measure.repeats=%1").arg(request_.repeats);
   set_state(dry ? MeasureState::Asking : MeasureState::Running);
   child_.start({program, arguments, request_.scenario, request_.folder});
+}
+
+QStringList LiveMeasurement::traces() const {
+  QStringList files;
+  if (!folder_ || state_ != MeasureState::Done) return files;
+  const QDir folder(folder_->path());
+  for (const QString& name : folder.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
+    files << folder.filePath(name);
+  return files;
 }
 
 void LiveMeasurement::start() {

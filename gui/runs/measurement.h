@@ -4,6 +4,8 @@
 
 #include <QElapsedTimer>
 #include <QObject>
+#include <QTemporaryDir>
+#include <memory>
 #include <vector>
 
 #include "gui/runs/child_run.h"
@@ -47,6 +49,7 @@ class LiveMeasurement : public QObject {
     QString folder;               // where its relative paths start
     int steps = 0, repeats = 0;   // 0: what the scenario says
     std::string throughput_unit;  // img/s
+    bool traced = true;           // one pass more with PyTorch's profiler; not with the Python front end
   };
   // Asks what would run: on the scenario's own machine where that is this one, else on this machine's cores.
   void ask(const Request& request);
@@ -65,6 +68,9 @@ class LiveMeasurement : public QObject {
   // What went wrong and its last words; of a result that is not whole, what is missing.
   const QString& trouble() const { return trouble_; }
   std::shared_ptr<const Result> result() const { return result_; }
+  // Chrome traces of its ranks, when Done; they go with this object or the next measurement.
+  QStringList traces() const;
+  bool wrote(const QString& trace) const { return folder_ && trace.startsWith(folder_->path()); }
 
  signals:
   void state_changed();
@@ -81,6 +87,7 @@ class LiveMeasurement : public QObject {
   void failed(const QString& why, const QString& last_words);
 
   ChildRun child_;
+  std::unique_ptr<QTemporaryDir> folder_;  // of traces
   MeasureState state_ = MeasureState::Idle;
   Request request_;
   PlanLine plan_;

@@ -1,5 +1,6 @@
 #include "gui/runs/session.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <algorithm>
 
@@ -107,6 +108,7 @@ void Session::adopt(std::shared_ptr<const Result> result) {
 }
 
 void Session::start_over() {
+  const bool alone = document_.text().empty();  // traces that were opened without a scenario stay for the first one
   settle_.stop();
   child_.stop();
   stop_spans();
@@ -119,8 +121,10 @@ void Session::start_over() {
   shown_.baseline_curve.reset();
   timelines_.reset();
   shown_.measured.clear();
-  shown_.traces.clear();
-  traces_.stop();
+  if (!alone) {
+    shown_.traces.clear();
+    traces_.stop();
+  }
   shown_.stale = shown_.estimated = false;
   shown_text_.clear();
   set_state(RunState::Idle);
@@ -279,6 +283,11 @@ Errors Session::add_measured(const QString& path) {
 void Session::add_measured(const QString& name, std::shared_ptr<const Result> result) {
   shown_.measured.push_back({name, std::move(result)});
   emit shown_changed();
+}
+
+void Session::remove_traces(const QStringList& paths) {
+  std::erase_if(shown_.traces, [&](const auto& one) { return paths.contains(QString::fromStdString(one->file)); });
+  if (!paths.isEmpty()) emit shown_changed();
 }
 
 void Session::stop_reading_traces() {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <QObject>
+#include <QTemporaryDir>
 #include <QTimer>
+#include <memory>
 
 #include "gui/charts/view.h"
 #include "gui/document/scenario_document.h"
@@ -51,6 +53,7 @@ class Session : public QObject {
   void remove_measured();  // traces as well
   // A Chrome trace, read in a thread; `trace_ended` follows.
   void add_trace(const QString& path) { traces_.read(path); }
+  void remove_traces(const QStringList& paths);
   bool reading_traces() const { return traces_.running(); }
   void stop_reading_traces();
 

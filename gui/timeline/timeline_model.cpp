@@ -59,6 +59,7 @@ class Builder {
     group.spans_estimated = estimated;
     group.ranks = ranks_text(ranks);
     group.folded = ranks_in(ranks);
+    std::from_chars(ranks.data(), ranks.data() + ranks.size(), group.first_rank);
     std::array<std::vector<LaneSpan>, 4> lanes;
     for (const Span& span : spans) {
       const int bucket = span.lane == Lane::Communication ? bucket_of_span(span, run.buckets) : -1;
@@ -120,9 +121,13 @@ class Builder {
         std::make_move_iterator(out_.groups.begin() + static_cast<std::ptrdiff_t>(before)),
         std::make_move_iterator(out_.groups.end()));
     out_.groups.resize(before);
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const TimelineGroup& a, const TimelineGroup& b) { return a.first_rank < b.first_rank; });
     for (TimelineGroup& group : groups) {
       if (traced.step)
         group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "step %1 of its trace")).arg(*traced.step);
+      else if (traced.beginning)
+        group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "the beginning of its trace: no step is marked"));
       else if (!traced.predicted)
         group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "all of its trace: no step is marked"));
       const auto twin = std::find_if(out_.groups.begin(), out_.groups.end(), [&](const TimelineGroup& other) {

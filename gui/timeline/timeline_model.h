@@ -23,8 +23,9 @@ struct TimelineLane {
 enum class TimelineOrigin { Predicted, Pinned, Measured, Stored };
 
 struct TimelineGroup {
-  QString title;   // DDP x8
-  QString ranks;   // ranks 0 to 7
+  QString title;  // DDP x8
+  QString ranks;  // ranks 0 to 7
+  int first_rank = 0;
   int folded = 1;  // so many ranks are alike
   TimelineOrigin origin = TimelineOrigin::Predicted;
   Strategy strategy = Strategy::Single;

@@ -158,6 +158,13 @@ void TimelineView::build() const {
   timeline_->setAccessibleDescription(description());
 }
 
+void TimelineView::reveal_traces() {
+  const auto& groups = timeline().picture().timeline().groups;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (groups[g].origin == TimelineOrigin::Stored || !groups[g].note.isEmpty())
+      return timeline_->reveal_group(static_cast<int>(g));
+}
+
 void TimelineView::light(const std::optional<Focus>& focus) {
   if (!page_) return;
   build();
@@ -171,11 +178,18 @@ void TimelineView::light(const std::optional<Focus>& focus) {
                              ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "collectives and copies"))
                          : focus->copies ? lane_name(TimelineLane::Kind::Copy)
                                          : lane_name(TimelineLane::Kind::Communication);
-    lit_words_ = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
-                                      "Lit: %1 of %2, spans: %3, together %4. Esc makes everything bright again."))
-                     .arg(what, group.title)
-                     .arg(lit.spans)
-                     .arg(to_qt(format_time(lit.seconds)));
+    // Of a wait the collectives are lit that it is for: longer than the wait, because computing hides some of them.
+    const bool waits = focus->cause == Cause::ExposedCommunication || focus->cause == Cause::WaitForPeers ||
+                       focus->cause == Cause::Contention;
+    lit_words_ =
+        (waits ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
+                                      "Lit: the collectives behind %1 of %2: %3 of them, %4 in all. Esc makes "
+                                      "everything bright again."))
+               : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
+                                      "Lit: %1 of %2, spans: %3, %4 in all. Esc makes everything bright again.")))
+            .arg(what, group.title)
+            .arg(lit.spans)
+            .arg(to_qt(format_time(lit.seconds)));
   } else if (focus) {
     lit_words_ = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "No span stands for that in the timeline."));
   }
@@ -189,11 +203,11 @@ QString TimelineView::details() const {
 void TimelineView::refresh_details() {
   const QString selected = details();
   const QString words = selected.isEmpty() ? lit_words_ : selected;
-  show_details(
-      *details_, words,
-      tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
-                           "Click a span for its times. Wheel, + and − zoom, drag pans; arrows go from span to "
-                           "span, . and , from bucket to bucket, 0 fits the step.")));
+  show_details(*details_, words,
+               tr(QT_TRANSLATE_NOOP(
+                   "lockstep::gui::Timeline",
+                   "Click a span for its times. The wheel zooms, dragging pans, arrows go from span to span; Help > "
+                   "Keys tells the rest.")));
   if (!words.isEmpty()) timeline_->setAccessibleDescription(words);
 }
 
@@ -252,14 +266,8 @@ void TimelineView::paint(QPainter& painter, const QRectF& target) {
   painter.fillRect(target, theme().surface);
   if (!page_) return;
   build();
-  QFont bold = QApplication::font();
-  bold.setPointSizeF(bold.pointSizeF() * 1.15);
-  bold.setBold(true);
-  const QFontMetricsF metrics(bold);
-  painter.setFont(bold);
-  painter.setPen(theme().text);
-  painter.drawText(QPointF(target.left() + 12, target.top() + 12 + metrics.ascent()), title());
-  timeline_->paint_into(painter, target.adjusted(0, 14 + metrics.height(), 0, 0));
+  const double base = draw_heading(painter, target, title());
+  timeline_->paint_into(painter, target.adjusted(0, base + 6 - target.top(), 0, 0));
 }
 
 void TimelineView::theme_changed() {

@@ -36,6 +36,7 @@ class TimelineView : public View {
   QString details() const;
   // Lights what somebody asked for elsewhere; empty: everything is bright again.
   void light(const std::optional<Focus>& focus);
+  void reveal_traces();  // scrolls to the first of them
   QComboBox& traced_step() { return *steps_; }
 
  private:

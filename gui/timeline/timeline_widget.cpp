@@ -108,6 +108,18 @@ bool TimelineWidget::light(const std::optional<Focus>& focus) {
   return first.valid();
 }
 
+void TimelineWidget::reveal_group(int group) {
+  const auto& groups = picture_.timeline().groups;
+  if (group < 0 || group >= static_cast<int>(groups.size())) return;
+  const int lanes = static_cast<int>(groups[static_cast<std::size_t>(group)].lanes.size());
+  for (const int lane : {lanes - 1, 0}) {
+    place();
+    scroll_to({group, lane, 0});
+  }
+  place();
+  update();
+}
+
 void TimelineWidget::fit() {
   picture_.fit();
   update();

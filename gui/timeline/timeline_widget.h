@@ -26,6 +26,7 @@ class TimelineWidget : public QWidget {
   // Lights the spans of a focus, dims the others, and scrolls to the first; false where no span is meant.
   bool light(const std::optional<Focus>& focus);
   const std::optional<Focus>& lit() const { return marks_.lit; }
+  void reveal_group(int group);  // scrolls to it
   void fit();
   void zoom(double factor, double at = 0.5);
   void go_to_bucket(int by);

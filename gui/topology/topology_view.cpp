@@ -205,18 +205,11 @@ QString TopologyView::description() const {
 void TopologyView::paint(QPainter& painter, const QRectF& target) {
   painter.fillRect(target, theme().surface);
   if (!page_) return;
-  QFont bold = QApplication::font();
-  bold.setPointSizeF(bold.pointSizeF() * 1.15);
-  bold.setBold(true);
-  const QFontMetricsF metrics(bold);
-  const qreal base = target.top() + 12 + metrics.ascent();
-  painter.setFont(bold);
-  painter.setPen(theme().text);
   const Run* run = chosen();
   const QString heading =
       run == nullptr ? title()
                      : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "Topology, step of %1")).arg(run_name(*run));
-  painter.drawText(QPointF(target.left() + 12, base), heading);
+  const double base = draw_heading(painter, target, heading);
   painter.setFont(QApplication::font());
   painter.setPen(theme().muted);
   const QRectF limit(target.left() + 12, base + 6, target.width() - 24, 2 * QFontMetricsF(painter.font()).height());

@@ -79,7 +79,7 @@ bool is_collective_on_cpu(const std::string& name) {
   return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
 }
 
-struct Launch {
+struct TracedLaunch {
   Cause cause = Cause::Other;
   std::int32_t process = -1;
 };
@@ -111,14 +111,14 @@ class RankMaker {
   void sort_out() {
     for (const TraceEvent& event : raw_.events) zero_us_ = std::min(zero_us_, event.start_us);
     for (const TraceEvent& event : raw_.events) {
-      const bool on_device = event.kind == EventKind::Kernel || event.kind == EventKind::Memcpy ||
-                             event.kind == EventKind::Memset || event.kind == EventKind::GpuNote;
+      const bool on_device = event.kind == TraceEventKind::Kernel || event.kind == TraceEventKind::Memcpy ||
+                             event.kind == TraceEventKind::Memset || event.kind == TraceEventKind::GpuNote;
       if (const auto step = step_of(name_of_event(event))) {
         auto& marks = (on_device ? device_steps_ : host_steps_)[event.process];
         const auto [at, is_new] = marks.try_emplace(*step, event.start_us, end_us(event));
         at->second = {std::min(at->second.first, event.start_us), std::max(at->second.second, end_us(event))};
       } else if (on_device) {
-        if (event.kind != EventKind::GpuNote) devices_[event.process].push_back(&event);
+        if (event.kind != TraceEventKind::GpuNote) devices_[event.process].push_back(&event);
       } else {
         hosts_[event.process][event.thread].push_back(&event);
       }
@@ -129,7 +129,7 @@ class RankMaker {
   void read_host(std::int32_t process, Threads& threads) {
     bool any_op = false;
     for (const auto& [thread, events] : threads)
-      for (const TraceEvent* event : events) any_op |= event->kind != EventKind::Note;
+      for (const TraceEvent* event : events) any_op |= event->kind != TraceEventKind::Note;
     for (auto& [thread, events] : threads) {
       std::stable_sort(events.begin(), events.end(), [](const TraceEvent* a, const TraceEvent* b) {
         return std::pair(a->start_us, -a->duration_us) < std::pair(b->start_us, -b->duration_us);
@@ -146,7 +146,7 @@ class RankMaker {
       const std::string& name = name_of_event(*event);
       while (!notes.empty() && notes.back().first <= event->start_us) notes.pop_back();
       const bool nested = event->start_us < outermost_until;
-      if (event->kind == EventKind::Note) {
+      if (event->kind == TraceEventKind::Note) {
         if (const auto cause = cause_of_note(name)) notes.emplace_back(end_us(*event), *cause);
         if (devices_.empty() && is_collective_on_cpu(name))
           add_span(process, *event, Lane::Communication, cause_of_collective(name));
@@ -162,8 +162,8 @@ class RankMaker {
         add_span(process, *event, Lane::Cpu, pass);
         outermost_until = end_us(*event);
       }
-      if (event->kind == EventKind::Runtime && event->correlation != 0)
-        launches_.try_emplace(event->correlation, Launch{pass, process});
+      if (event->kind == TraceEventKind::Runtime && event->correlation != 0)
+        launches_.try_emplace(event->correlation, TracedLaunch{pass, process});
     }
   }
 
@@ -188,9 +188,9 @@ class RankMaker {
   Span device_span(const TraceEvent& event, std::map<std::int32_t, int>& launched_by) const {
     Span span;
     const std::string& name = name_of_event(event);
-    span.lane = event.lane >= 0                   ? static_cast<Lane>(event.lane)
-                : event.kind == EventKind::Memcpy ? Lane::Copy
-                                                  : Lane::Compute;
+    span.lane = event.lane >= 0                        ? static_cast<Lane>(event.lane)
+                : event.kind == TraceEventKind::Memcpy ? Lane::Copy
+                                                       : Lane::Compute;
     const auto launch = event.correlation != 0 ? launches_.find(event.correlation) : launches_.end();
     if (launch != launches_.end()) ++launched_by[launch->second.process];
     if (event.cause >= 0)
@@ -259,7 +259,7 @@ class RankMaker {
   std::map<std::int32_t, Threads> hosts_;
   std::map<std::int32_t, Steps> device_steps_, host_steps_;
   std::map<std::int32_t, std::vector<Span>> host_spans_;
-  std::unordered_map<std::int64_t, Launch> launches_;
+  std::unordered_map<std::int64_t, TracedLaunch> launches_;
   std::set<std::int32_t> given_;  // hosts whose spans stand with a device already
 };
 

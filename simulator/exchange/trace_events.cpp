@@ -23,20 +23,20 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::optional<EventKind> kind_of_category(const std::string& category) {
-  static const std::map<std::string, EventKind> kinds = {{"kernel", EventKind::Kernel},
-                                                         {"gpu_memcpy", EventKind::Memcpy},
-                                                         {"memcpy", EventKind::Memcpy},
-                                                         {"gpu_memset", EventKind::Memset},
-                                                         {"memset", EventKind::Memset},
-                                                         {"gpu_user_annotation", EventKind::GpuNote},
-                                                         {"cpu_op", EventKind::Op},
-                                                         {"operator", EventKind::Op},
-                                                         {"cuda_runtime", EventKind::Runtime},
-                                                         {"cuda_driver", EventKind::Runtime},
-                                                         {"runtime", EventKind::Runtime},
-                                                         {"hip_runtime", EventKind::Runtime},
-                                                         {"user_annotation", EventKind::Note}};
+std::optional<TraceEventKind> kind_of_category(const std::string& category) {
+  static const std::map<std::string, TraceEventKind> kinds = {{"kernel", TraceEventKind::Kernel},
+                                                              {"gpu_memcpy", TraceEventKind::Memcpy},
+                                                              {"memcpy", TraceEventKind::Memcpy},
+                                                              {"gpu_memset", TraceEventKind::Memset},
+                                                              {"memset", TraceEventKind::Memset},
+                                                              {"gpu_user_annotation", TraceEventKind::GpuNote},
+                                                              {"cpu_op", TraceEventKind::Op},
+                                                              {"operator", TraceEventKind::Op},
+                                                              {"cuda_runtime", TraceEventKind::Runtime},
+                                                              {"cuda_driver", TraceEventKind::Runtime},
+                                                              {"runtime", TraceEventKind::Runtime},
+                                                              {"hip_runtime", TraceEventKind::Runtime},
+                                                              {"user_annotation", TraceEventKind::Note}};
   const auto found = kinds.find(lower(category));
   return found == kinds.end() ? std::nullopt : std::optional(found->second);
 }
@@ -58,17 +58,25 @@ std::string short_name(std::string name) {
   return name;
 }
 
+// A count in a trace: 0 where it is none.
+std::int64_t whole(double number) {
+  return number > 0 && number < 9e15 ? static_cast<std::int64_t>(number) : 0;
+}
+int small_whole(double number) {
+  return number > 0 && number < 1e6 ? static_cast<int>(number) : 0;
+}
+
 // A value of JSON that may be a number or a text: process and thread ids are both in traces.
-struct Value {
+struct TraceValue {
   enum class Is { Nothing, Number, Text } is = Is::Nothing;
   double number = 0;
   std::string text;
 };
 
 // The events of nlohmann's parser, in order: names a place in the document by depth, and keeps what is asked for.
-class Listener {
+class TraceListener {
  public:
-  Listener(TraceEvents& out, TraceSource& source, const std::function<bool(double)>& progress)
+  TraceListener(TraceEvents& out, TraceSource& source, const std::function<bool(double)>& progress)
       : out_(out), source_(source), progress_(progress) {}
 
   bool stopped() const { return stopped_; }
@@ -76,10 +84,10 @@ class Listener {
 
   bool null() { return value({}); }
   bool boolean(bool) { return value({}); }
-  bool number_integer(std::int64_t v) { return value({Value::Is::Number, static_cast<double>(v), {}}); }
-  bool number_unsigned(std::uint64_t v) { return value({Value::Is::Number, static_cast<double>(v), {}}); }
-  bool number_float(double v, const std::string&) { return value({Value::Is::Number, v, {}}); }
-  bool string(std::string& v) { return value({Value::Is::Text, 0, std::move(v)}); }
+  bool number_integer(std::int64_t v) { return value({TraceValue::Is::Number, static_cast<double>(v), {}}); }
+  bool number_unsigned(std::uint64_t v) { return value({TraceValue::Is::Number, static_cast<double>(v), {}}); }
+  bool number_float(double v, const std::string&) { return value({TraceValue::Is::Number, v, {}}); }
+  bool string(std::string& v) { return value({TraceValue::Is::Text, 0, std::move(v)}); }
   bool binary(json::binary_t&) { return true; }
 
   bool start_object(std::size_t) { return enter(false); }
@@ -125,7 +133,7 @@ class Listener {
     return left != In::Event || take();
   }
 
-  bool value(Value v) {
+  bool value(TraceValue v) {
     if (places_.empty()) return true;
     switch (places_.back()) {
       case In::Event:
@@ -141,8 +149,8 @@ class Listener {
         out_.predicted |= key_ == "traceName" && v.text == "lockstep prediction";
         break;
       case In::Distributed:
-        if (key_ == "rank" && v.is == Value::Is::Number) out_.rank = static_cast<int>(v.number);
-        if (key_ == "world_size" && v.is == Value::Is::Number) out_.world_size = static_cast<int>(v.number);
+        if (key_ == "rank" && v.is == TraceValue::Is::Number) out_.rank = small_whole(v.number);
+        if (key_ == "world_size" && v.is == TraceValue::Is::Number) out_.world_size = small_whole(v.number);
         if (key_ == "backend") out_.backend = v.text;
         break;
       default:
@@ -151,19 +159,21 @@ class Listener {
     return true;
   }
 
-  using Fields = std::vector<std::pair<const char*, Value>>;
-  void keep(Fields& fields, std::initializer_list<const char*> wanted, Value v) {
+  using Fields = std::vector<std::pair<const char*, TraceValue>>;
+  void keep(Fields& fields, std::initializer_list<const char*> wanted, TraceValue v) {
     for (const char* name : wanted)
       if (key_ == name) fields.emplace_back(name, std::move(v));
   }
-  static const Value& field(const Fields& fields, std::string_view name) {
-    static const Value nothing;
+  static const TraceValue& field(const Fields& fields, std::string_view name) {
+    static const TraceValue nothing;
     for (const auto& [key, v] : fields)
       if (key == name) return v;
     return nothing;
   }
 
-  std::int32_t word(const Value& v) { return word(v.is == Value::Is::Number ? fmt::format("{}", v.number) : v.text); }
+  std::int32_t word(const TraceValue& v) {
+    return word(v.is == TraceValue::Is::Number ? fmt::format("{}", v.number) : v.text);
+  }
   std::int32_t word(const std::string& text) {
     const auto [at, is_new] = index_.try_emplace(text, static_cast<std::int32_t>(out_.words.size()));
     if (is_new) out_.words.push_back(text);
@@ -180,18 +190,18 @@ class Listener {
       out_.process_names[word(field(fields_, "pid"))] = field(arguments_, "name").text;
     if (phase != "X") return true;
     const auto kind = kind_of_category(field(fields_, "cat").text);
-    const Value &start = field(fields_, "ts"), &duration = field(fields_, "dur");
-    if (!kind || start.is != Value::Is::Number || std::abs(start.number) > kLargest_us) return true;
+    const TraceValue &start = field(fields_, "ts"), &duration = field(fields_, "dur");
+    if (!kind || start.is != TraceValue::Is::Number || std::abs(start.number) > kLargest_us) return true;
     TraceEvent event;
     event.kind = *kind;
     event.start_us = start.number;
-    if (duration.is == Value::Is::Number && duration.number > 0 && duration.number < kLargest_us)
+    if (duration.is == TraceValue::Is::Number && duration.number > 0 && duration.number < kLargest_us)
       event.duration_us = duration.number;
     event.process = word(field(fields_, "pid"));
     event.thread = word(field(fields_, "tid"));
-    const Value& what = field(arguments_, "what");
-    event.name = word(short_name(what.is == Value::Is::Text ? what.text : field(fields_, "name").text));
-    event.correlation = static_cast<std::int64_t>(field(arguments_, "correlation").number);
+    const TraceValue& what = field(arguments_, "what");
+    event.name = word(short_name(what.is == TraceValue::Is::Text ? what.text : field(fields_, "name").text));
+    event.correlation = whole(field(arguments_, "correlation").number);
     event.bytes = bytes();
     if (const auto cause = cause_of(field(arguments_, "cause").text)) event.cause = static_cast<std::int8_t>(*cause);
     if (const auto lane = lane_of(field(arguments_, "lane").text)) event.lane = static_cast<std::int8_t>(*lane);
@@ -204,10 +214,10 @@ class Listener {
   std::int64_t bytes() const {
     double bytes = field(arguments_, "bytes").number;
     if (bytes <= 0) bytes = field(arguments_, "In msg nelems").number * bytes_of_type(field(arguments_, "dtype").text);
-    return bytes > 0 && bytes < 1e15 ? static_cast<std::int64_t>(bytes) : 0;
+    return whole(bytes);
   }
   bool is_collective(const TraceEvent& event) const {
-    if (event.kind != EventKind::Kernel || event.lane >= 0) return false;
+    if (event.kind != TraceEventKind::Kernel || event.lane >= 0) return false;
     const std::string& name = out_.word(event.name);
     return name.starts_with("nccl") || name.starts_with("rccl") || name.find("ncclKernel") != std::string::npos ||
            name.find("ncclDevKernel") != std::string::npos || !field(arguments_, "Collective name").text.empty();
@@ -244,7 +254,7 @@ Error broken(const std::string& file, ErrorKind kind, std::string message) {
 Expected<TraceEvents> read_events(TraceSource& source, const std::string& file,
                                   const std::function<bool(double)>& progress) {
   TraceEvents out;
-  Listener listener(out, source, progress);
+  TraceListener listener(out, source, progress);
   std::istream stream(&source);
   const bool whole = json::sax_parse(stream, &listener);
   if (listener.stopped()) return tl::unexpected(Errors{broken(file, ErrorKind::RunFailed, "reading was stopped")});

@@ -16,14 +16,14 @@
 
 namespace lockstep {
 
-enum class EventKind : std::uint8_t { Kernel, Memcpy, Memset, GpuNote, Op, Runtime, Note };
+enum class TraceEventKind : std::uint8_t { Kernel, Memcpy, Memset, GpuNote, Op, Runtime, Note };
 
 struct TraceEvent {
   double start_us = 0, duration_us = 0;
   std::int64_t correlation = 0;  // 0: none
   std::int64_t bytes = 0;
   std::int32_t name = 0, process = 0, thread = 0;  // indices into `words`
-  EventKind kind = EventKind::Op;
+  TraceEventKind kind = TraceEventKind::Op;
   std::int8_t lane = -1, cause = -1;  // as lockstep writes them; -1: not said
 };
 

@@ -79,6 +79,7 @@ struct RankSpans {
   int rank = 0;
   double step_s = 0;
   std::optional<std::int64_t> step;
+  bool beginning = false;
   std::vector<Span> spans;
 };
 
@@ -91,12 +92,12 @@ RankSpans spans_of(const TracedRank& rank, std::optional<std::int64_t> wanted, b
     zero = step->start_s;
     out.step_s = step->end_s - step->start_s;
     out.step = step->number;
-  } else {
-    for (const Span& span : rank.spans) out.step_s = std::max(out.step_s, span.end_s - zero);
   }
   all |= step == nullptr;
+  out.beginning = step == nullptr && rank.spans.size() > kMostWholeSpans;
+  const Span& last = out.beginning ? rank.spans[kMostWholeSpans - 1] : rank.spans.back();
   const double from = all ? rank.spans.front().start_s : std::min(step->start_s, step->host_start_s);
-  const double to = all ? rank.spans.back().start_s : std::max(step->end_s, step->host_end_s);
+  const double to = all ? last.start_s : std::max(step->end_s, step->host_end_s);
   auto at = std::partition_point(rank.spans.begin(), rank.spans.end(), [&](const Span& s) { return s.start_s < from; });
   for (; at != rank.spans.end() && at->start_s <= to; ++at) {
     const bool inside =
@@ -106,6 +107,7 @@ RankSpans spans_of(const TracedRank& rank, std::optional<std::int64_t> wanted, b
     out.spans.push_back(*at);
     out.spans.back().start_s -= zero;
     out.spans.back().end_s -= zero;
+    if (step == nullptr) out.step_s = std::max(out.step_s, out.spans.back().end_s);
   }
   return out;
 }
@@ -132,6 +134,7 @@ TracedRun run_of(const Named& name, std::vector<RankSpans> ranks) {
                                         [](const RankSpans& a, const RankSpans& b) { return a.step_s < b.step_s; });
   out.run.step_time_s = slowest->step_s;
   out.step = slowest->step;
+  out.beginning = slowest->beginning;
   out.run.timeline_ranks = std::to_string(slowest->rank);
   out.run.timeline = std::move(slowest->spans);
   out.run.buckets = buckets_of(out.run.timeline);

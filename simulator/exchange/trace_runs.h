@@ -18,7 +18,10 @@ struct TracedRun {
   Run run;
   std::optional<std::int64_t> step;  // of ProfilerStep#n; unset: the whole trace
   bool predicted = false;
+  bool beginning = false;  // of a trace without steps that has more than kMostWholeSpans
 };
+// Of a trace without marked steps this much is shown.
+inline constexpr std::size_t kMostWholeSpans = 300'000;
 
 // The steps that any of the traces marks, ascending.
 std::vector<std::int64_t> steps_of(const TraceFiles& files);

@@ -145,6 +145,25 @@ TEST_P(ViewScreens, AnExplanationWithARowChosenAndOfTheOtherStrategy) {
   keep(explain, "dp-to-ddp");
 }
 
+TEST_P(ViewScreens, TracesBelowThePredictionAndACauseThatIsLit) {
+  Shown shown = shown_of("dp-vs-ddp-resnet50-8xa100", {"gpus=[1, 2]", "model.image=32", "batch.per_gpu=32"});
+  for (const char* name : {"ddp-two-gpus-rank0.json", "ddp-two-gpus-rank1.json"}) {
+    auto read = read_chrome_trace(testing::source_path(std::string("tests/data/traces/") + name));
+    ASSERT_TRUE(read);
+    shown.traces.push_back(std::make_shared<TraceFile>(*std::move(read)));
+  }
+  TimelineView timeline;
+  timeline.widget()->resize(960, 760);
+  timeline.widget()->show();
+  timeline.show_result(shown);
+  keep(timeline, "traced");
+  timeline.show_result(shown_of("dp-vs-ddp-resnet50-8xa100"));
+  timeline.light(Focus{Strategy::Ddp, 8, Cause::ExposedCommunication, false, false});
+  keep(timeline, "lit");
+  timeline.light(Focus{Strategy::Dp, 8, Cause::Backward, false, false});
+  keep(timeline, "lit-backward");
+}
+
 TEST_P(ViewScreens, NothingYet) {
   TimelineView timeline;
   TopologyView topology;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "hwrunner/launch/pinning.h"
@@ -107,6 +108,9 @@ TEST_F(Runner, profiles_a_pass_of_its_own_and_keeps_its_traces) {
     const json trace = json::parse(file, nullptr, false);
     ASSERT_TRUE(trace.is_object()) << name;
     EXPECT_FALSE(trace["traceEvents"].empty()) << name;
+    EXPECT_TRUE(std::any_of(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](const json& event) {
+      return event["name"].get<std::string>().starts_with("ProfilerStep#");
+    })) << name;
   }
 }
 

@@ -50,6 +50,7 @@ TEST(CommandLine, wrong_ones_say_what_is_wrong_and_what_to_try) {
       {{"predict", "x", "--seed", "1", "--set", "seed=1"}, "--seed and `--set seed` exclude each other"},
       {{"predict", "x", "--trace", "-"}, "a trace on standard output would run into the result"},
       {{"predict", "strong-scaling", "pcie-box", "--trace", "t.json"}, "a trace shows one scenario"},
+      {{"predict", "x", "--spans", "-"}, "a trace on standard output would run into the result"},
       {{"list", "models", "--set", "gpus=8"}, "`--set` means nothing to `lockstep list`"},
       {{"compare", "a", "b", "--seed", "3"}, "`--seed` means nothing to `lockstep compare`"},
       {{"show", "model", "resnet50", "--set", "gpus=8"}, "--set: gpus: it changes nothing"},

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "simulator/result/json.h"
 #include "tests/simulator/cli/in_process.h"
 #include "tests/simulator/result/trace_checks.h"
 
@@ -29,6 +30,30 @@ Traced traced(const std::string& strategy) {
   Traced both{json::parse(outcome.out), json::parse(file)};
   std::filesystem::remove(path);
   return both;
+}
+
+TEST(Spans, of_every_kind_of_rank_leave_as_a_line_for_each_run) {
+  const std::string path = ::testing::TempDir() + "lockstep-spans.jsonl";
+  const auto outcome = lockstep_in_process(
+      {"predict", "-", "--csv", "--quiet", "--set", "gpus=[1, 4]", "--set", "strategy=[dp, ddp]", "--spans", path},
+      small_scenario());
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::ifstream file(path);
+  std::vector<lockstep::Run> runs;
+  for (std::string line; std::getline(file, line);) {
+    auto run = run_from_message(line);
+    ASSERT_TRUE(run);
+    runs.push_back(*std::move(run));
+  }
+  std::filesystem::remove(path);
+  ASSERT_EQ(runs.size(), 2U);  // each strategy on its most GPUs
+  for (const lockstep::Run& run : runs) {
+    EXPECT_EQ(run.gpus, 4);
+    double end_s = 0;
+    for (const Span& span : run.timeline) end_s = std::max(end_s, span.lane == Lane::Compute ? span.end_s : 0);
+    EXPECT_NEAR(end_s, run.step_time_s, 1e-9);
+  }
+  EXPECT_EQ(runs[0].other_timelines.size() + runs[1].other_timelines.size(), 1U);  // DataParallel's other GPUs
 }
 
 class Trace : public ::testing::TestWithParam<const char*> {};

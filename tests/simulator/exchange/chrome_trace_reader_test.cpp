@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include "simulator/result/chrome_trace.h"
@@ -252,6 +253,21 @@ TEST_F(TraceReader, survives_a_cut_at_every_place) {
   }
 }
 
+TEST_F(TraceReader, survives_damage_anywhere) {
+  const std::string text = text_of(data("ddp-two-gpus-rank0.json"));
+  std::mt19937 random(7);
+  const std::string path = written("damaged.json", "");
+  for (int i = 0; i < 300; ++i) {
+    std::string damaged = text;
+    for (int k = 0; k < 4; ++k) damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    written("damaged.json", damaged);
+    const auto read = read_chrome_trace(path);
+    if (!read) {
+      EXPECT_FALSE(read.error().front().message.empty());
+    }
+  }
+}
+
 TEST_F(TraceReader, tells_what_else_a_file_is) {
   const auto error_of = [](const std::string& path) {
     const auto read = read_chrome_trace(path);
@@ -273,13 +289,17 @@ TEST_F(TraceReader, is_not_fooled_by_odd_values) {
     {"ph": "X", "cat": "kernel", "name": 5, "pid": null, "tid": [1], "ts": "soon", "dur": 1},
     {"ph": "X", "cat": "kernel", "name": "far", "ts": 1e300, "dur": 1},
     {"ph": "X", "cat": "kernel", "name": "back", "pid": 0, "tid": 7, "ts": 5, "dur": -3},
+    {"ph": "X", "cat": "kernel", "name": "ids", "pid": 0, "tid": 7, "ts": 6, "dur": 0,
+     "args": {"correlation": 1e300, "bytes": -1e300}},
     {"ph": "X", "cat": 7, "name": "k"}, 17, [1, {"ph": "X"}],
     {"ph": "X", "cat": "kernel", "name": "good", "pid": 0, "tid": 7, "ts": 10, "dur": 2, "args": {"stream": {"a": 1}}}
-  ]})"));
+  ], "distributedInfo": {"rank": -1e30, "world_size": 1e30}})"));
   ASSERT_EQ(file.ranks.size(), 1U);
-  ASSERT_EQ(file.ranks[0].spans.size(), 2U);
+  ASSERT_EQ(file.ranks[0].spans.size(), 3U);
   EXPECT_EQ(file.ranks[0].spans[0].start_s, file.ranks[0].spans[0].end_s);
-  EXPECT_EQ(file.ranks[0].spans[1].name, "good");
+  EXPECT_EQ(file.ranks[0].spans[1].bytes, 0);
+  EXPECT_EQ(file.ranks[0].spans[2].name, "good");
+  EXPECT_EQ(file.world_size, 0);
 }
 
 TEST_F(TraceReader, tells_a_trace_from_a_result_by_its_beginning) {

@@ -85,6 +85,20 @@ TEST(RunsOfTraces, take_several_gpus_of_one_process_as_data_parallel) {
   EXPECT_EQ(runs[0].run.other_timelines.size(), 3U);
 }
 
+TEST(RunsOfTraces, show_the_beginning_of_a_long_trace_without_steps) {
+  auto file = std::make_shared<TraceFile>();
+  TracedRank rank;
+  for (std::size_t i = 0; i < kMostWholeSpans + 10; ++i) {
+    const double at = 1e-6 * static_cast<double>(i);
+    rank.spans.push_back({Lane::Compute, Cause::Forward, "k", at, at + 0.5e-6, 0});
+  }
+  file->ranks.push_back(std::move(rank));
+  const auto runs = runs_of_traces({file});
+  EXPECT_TRUE(runs[0].beginning);
+  EXPECT_EQ(runs[0].run.timeline.size(), kMostWholeSpans);
+  EXPECT_NEAR(runs[0].run.step_time_s, 1e-6 * static_cast<double>(kMostWholeSpans), 1e-6);
+}
+
 TEST(RunsOfTraces, count_the_later_file_of_a_rank) {
   const auto first = trace("ddp-two-gpus-rank0.json");
   auto second = std::make_shared<TraceFile>(*first);
