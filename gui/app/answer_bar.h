@@ -25,8 +25,8 @@ class AnswerBar : public QFrame {
   void show_errors(const Errors& errors);                            // the scenario is wrong
   void show_failure(const QString& why, const QString& last_words);  // the simulation died
   void clear_failure();
-  void show_details(bool on);  // what stands behind "more"
-  bool focus_levers();         // false: there are none
+  void show_details(bool on);                                     // what stands behind "more"
+  bool focus_levers();                                            // false: there are none
   void show_state(const QString& text, const QString& tip = {});  // "simulated in 0.3 s"
 
  signals:

@@ -81,11 +81,10 @@ FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(pa
 
 void FieldControl::make_title() {
   title_ = new QLabel(label_of(field_.key));
-  const QString doc =
-      QStringLiteral("<p><b>%1</b></p><p>%2</p><p>%3</p><p><code>%4</code></p>")
-          .arg(title_->text().toHtmlEscaped(), doc_of(field_).toHtmlEscaped(),
-               tr("Allowed: %1").arg(allowed_of(field_)).toHtmlEscaped(),
-               QString::fromStdString(field_.key).toHtmlEscaped());
+  const QString doc = QStringLiteral("<p><b>%1</b></p><p>%2</p><p>%3</p><p><code>%4</code></p>")
+                          .arg(title_->text().toHtmlEscaped(), doc_of(field_).toHtmlEscaped(),
+                               tr("Allowed: %1").arg(allowed_of(field_)).toHtmlEscaped(),
+                               QString::fromStdString(field_.key).toHtmlEscaped());
   title_->setToolTip(doc + term_for_key(field_.key));
   setToolTip(title_->toolTip());
   reset_ = new QToolButton;

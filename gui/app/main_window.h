@@ -112,7 +112,7 @@ class MainWindow : public QMainWindow {
   MeasureStrip* strip_ = nullptr;
   QSplitter* split_ = nullptr;
   QTabWidget* tabs_ = nullptr;
-  QWidget* side_ = nullptr;  // the panel with its frame
+  QWidget* side_ = nullptr;        // the panel with its frame
   QFrame* changed_bar_ = nullptr;  // the file has changed on disk
   QMenu* recent_menu_ = nullptr;
   QLabel* status_ = nullptr;

@@ -103,6 +103,8 @@ void MeasureStrip::make_head() {
     box->setToolTip(tip);
     box->setAccessibleDescription(tip);
     box->setKeyboardTracking(false);
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons);  // keys and wheel step it
+    box->setAlignment(Qt::AlignRight);
     label->setBuddy(box);
     connect(box, &QSpinBox::valueChanged, this, &MeasureStrip::ask);
     row->addWidget(label, 0, Qt::AlignTop);
@@ -143,7 +145,8 @@ void MeasureStrip::make_foot() {
   beside_ = note_label("muted");
   row->addWidget(beside_, 1);
   open_ = new QPushButton(tr("Open what was measured"));
-  open_->setToolTip(tr("Makes the open scenario the measured one, so that its prediction stands beside it; Undo goes back"));
+  open_->setToolTip(
+      tr("Makes the open scenario the measured one, so that its prediction stands beside it; Undo goes back"));
   calibrate_ = new QPushButton;
   calibrate_->setToolTip(
       tr("Opens what was measured and tells the prediction how fast one GPU or core is; Undo goes back"));

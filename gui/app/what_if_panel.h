@@ -32,7 +32,7 @@ class WhatIfPanel : public QWidget {
   // What holds where keys are not set, and what a prediction found wrong.
   void show_effective(const std::map<std::string, std::string>& effective);
   void show_errors(const Errors& errors);
-  void find_setting();  // the keyboard to the search
+  void find_setting();                            // the keyboard to the search
   FieldControl* control(const std::string& key);  // opens its group; nullptr for keys without one
 
  private:

@@ -49,7 +49,8 @@ StepDots::StepDots(QWidget* parent) : QWidget(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Measured steps"));
   setAccessibleDescription(measured_sentence({}));
-  setToolTip(tr("A dot for each step as it ends; hollow: warming up. Line: median of the row so far; band: 5 to 95 %."));
+  setToolTip(
+      tr("A dot for each step as it ends; hollow: warming up. Line: median of the row so far; band: 5 to 95 %."));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 

@@ -45,7 +45,8 @@ Errors become(ScenarioDocument& open, const std::string& yaml, const std::vector
               const QString& what) {
   std::vector<std::string> sets = differences(open, yaml);
   const auto calibrated = open.values().find("calibrate.single_gpu");
-  if (calibrated != open.values().end() && calibrated->second.yaml != "none") sets.emplace_back("calibrate.single_gpu=none");
+  if (calibrated != open.values().end() && calibrated->second.yaml != "none")
+    sets.emplace_back("calibrate.single_gpu=none");
   sets.insert(sets.end(), more.begin(), more.end());
   return open.apply(sets, what);
 }

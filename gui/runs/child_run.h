@@ -56,7 +56,7 @@ class ChildRun : public QObject {
   QTimer more_;
   QElapsedTimer clock_;
   std::shared_ptr<const Result> result_;
-  bool planned_ = false;  // a plan is an answer too
+  bool planned_ = false;    // a plan is an answer too
   QStringList complaints_;  // error lines and lines that mean nothing
 };
 

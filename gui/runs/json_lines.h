@@ -1,4 +1,5 @@
-// One line of `lockstep predict --jsonl` or `measure --jsonl` (docs/interface.md): what it says, or that it says nothing we know.
+// One line of `lockstep predict --jsonl` or `measure --jsonl` (docs/interface.md): what it says, or that it says
+// nothing we know.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,11 @@
 #include "gui/runs/measurement.h"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "gui/app/theme.h"
 #include "gui/charts/view.h"
 
 namespace lockstep::gui {
@@ -38,6 +40,22 @@ Run run_so_far(const PlanLine::Row& row, const MeasuredRow& known, const std::ve
   run.spread = Spread{known.p5_s, known.median_s, known.p95_s, known.n, "steps"};
   run.samples.push_back({0, counted(steps, row.strategy, row.gpus)});
   return run;
+}
+
+// "ddp on 2 ranks, repeat 1, about 2.1 min left" for people: the time left is told by left_s().
+QString launch_text(const QString& text) {
+  static const QRegularExpression form(
+      QStringLiteral("^([a-z-]+) on (\\d+) [A-Za-z]+, (repeat (\\d+)|with marks|[^,]+)"));
+  const auto match = form.match(text);
+  const auto strategy = strategy_called(match.captured(1).toStdString());
+  if (!match.hasMatch() || !strategy) return text;
+  const QString row = *strategy == Strategy::Single
+                          ? LiveMeasurement::tr("one alone")
+                          : QStringLiteral("%1 × %2").arg(strategy_name(*strategy), match.captured(2));
+  if (!match.captured(4).isEmpty()) return LiveMeasurement::tr("%1, repeat %2").arg(row, match.captured(4));
+  return match.captured(3) == QLatin1String("with marks")
+             ? LiveMeasurement::tr("%1 once more, with marks for the parts of a step").arg(row)
+             : LiveMeasurement::tr("%1, with a profiler").arg(row);
 }
 
 }  // namespace
@@ -118,7 +136,8 @@ void LiveMeasurement::launch(bool dry) {
   QStringList arguments = {QStringLiteral("measure"), QStringLiteral("-"), QStringLiteral("--jsonl")};
   if (here_) arguments << QStringLiteral("--here");
   if (dry) arguments << QStringLiteral("--dry-run");
-  if (request_.steps > 0) arguments << QStringLiteral("--set") << QStringLiteral("measure.steps=%1").arg(request_.steps);
+  if (request_.steps > 0)
+    arguments << QStringLiteral("--set") << QStringLiteral("measure.steps=%1").arg(request_.steps);
   if (request_.repeats > 0)
     arguments << QStringLiteral("--set") << QStringLiteral("measure.repeats=%1").arg(request_.repeats);
   set_state(dry ? MeasureState::Asking : MeasureState::Running);
@@ -161,9 +180,7 @@ double LiveMeasurement::left_s() const {
 }
 
 void LiveMeasurement::take_progress(const ProgressLine& line) {
-  const QString text = QString::fromStdString(line.text);
-  const qsizetype left = text.indexOf(QLatin1String(", about "));  // told by left_s()
-  now_ = left < 0 ? text : text.left(left);
+  now_ = launch_text(QString::fromStdString(line.text));
   if (done_ != line.done) ++launches_;
   done_ = line.done;
   total_ = line.total;
@@ -185,9 +202,8 @@ void LiveMeasurement::take_step(const StepLine& line) {
 // What `lockstep measure` says of a row at its end replaces what was made of its steps.
 void LiveMeasurement::take_run(const Run& run) {
   Result next = result_ ? *result_ : measured_so_far(plan_, {}, {});
-  const auto known = std::find_if(next.runs.begin(), next.runs.end(), [&](const Run& one) {
-    return one.strategy == run.strategy && one.gpus == run.gpus;
-  });
+  const auto known = std::find_if(next.runs.begin(), next.runs.end(),
+                                  [&](const Run& one) { return one.strategy == run.strategy && one.gpus == run.gpus; });
   if (known != next.runs.end())
     *known = run;
   else
@@ -200,8 +216,7 @@ void LiveMeasurement::ended(const std::shared_ptr<const Result>& result) {
   if (state_ == MeasureState::Asking) return set_state(MeasureState::Ready);
   if (!result) return failed(tr("lockstep ended without a result"), {});
   if (result->partial) trouble_ = QString::fromStdString(*result->partial);
-  if (runs_of(*result).empty())
-    return failed(tr("Nothing was measured"), std::exchange(trouble_, {}));
+  if (runs_of(*result).empty()) return failed(tr("Nothing was measured"), std::exchange(trouble_, {}));
   result_ = result;
   emit result_changed();
   set_state(MeasureState::Done);

@@ -44,9 +44,9 @@ class LiveMeasurement : public QObject {
 
   struct Request {
     QByteArray scenario;
-    QString folder;                // where its relative paths start
-    int steps = 0, repeats = 0;    // 0: what the scenario says
-    std::string throughput_unit;   // img/s
+    QString folder;               // where its relative paths start
+    int steps = 0, repeats = 0;   // 0: what the scenario says
+    std::string throughput_unit;  // img/s
   };
   // Asks what would run: on the scenario's own machine where that is this one, else on this machine's cores.
   void ask(const Request& request);
@@ -58,7 +58,7 @@ class LiveMeasurement : public QObject {
   bool active() const;  // a child is at work
   const PlanLine& plan() const { return plan_; }
   const std::vector<MeasuredStep>& steps() const { return steps_; }
-  const QString& now() const { return now_; }  // "ddp on 2 ranks, repeat 1"
+  const QString& now() const { return now_; }  // "DDP × 2, repeat 1"
   int done() const { return done_; }           // launches
   int total() const { return total_; }
   double left_s() const;  // expected; the plan's before anything is known better

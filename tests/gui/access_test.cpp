@@ -51,10 +51,10 @@ class Access : public ::testing::Test {
 // --- For a screen reader ---
 
 bool is_for_people(const QWidget& widget) {
-  return qobject_cast<const QAbstractButton*>(&widget) != nullptr || qobject_cast<const QLineEdit*>(&widget) != nullptr ||
-         qobject_cast<const QComboBox*>(&widget) != nullptr || qobject_cast<const QSlider*>(&widget) != nullptr ||
-         widget.inherits("QAbstractSpinBox") || widget.inherits("QAbstractItemView") ||
-         widget.inherits("QPlainTextEdit") || widget.inherits("QGraphicsView");
+  return qobject_cast<const QAbstractButton*>(&widget) != nullptr ||
+         qobject_cast<const QLineEdit*>(&widget) != nullptr || qobject_cast<const QComboBox*>(&widget) != nullptr ||
+         qobject_cast<const QSlider*>(&widget) != nullptr || widget.inherits("QAbstractSpinBox") ||
+         widget.inherits("QAbstractItemView") || widget.inherits("QPlainTextEdit") || widget.inherits("QGraphicsView");
 }
 
 TEST_F(Access, EverythingThatCanBeUsedHasANameThatAReaderFinds) {
@@ -72,8 +72,8 @@ TEST_F(Access, EverythingThatCanBeUsedHasANameThatAReaderFinds) {
     QAccessibleInterface* reader = QAccessible::queryAccessibleInterface(widget);
     ASSERT_NE(reader, nullptr) << kind;
     EXPECT_FALSE(reader->text(QAccessible::Name).isEmpty())
-        << kind << ' ' << widget->objectName().toStdString() << " in " << widget->parentWidget()->metaObject()->className()
-        << ' ' << widget->toolTip().toStdString();
+        << kind << ' ' << widget->objectName().toStdString() << " in "
+        << widget->parentWidget()->metaObject()->className() << ' ' << widget->toolTip().toStdString();
     ++named;
   }
   EXPECT_GT(named, 100);

@@ -1,5 +1,5 @@
-// Files around the window: recent ones, several dropped at once, a file that changes on disk, results alone, the mark of
-// what is not saved.
+// Files around the window: recent ones, several dropped at once, a file that changes on disk, results alone, the mark
+// of what is not saved.
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -83,8 +83,7 @@ TEST_F(Files, AMeasuredResultAloneBringsItsScenario) {
   MainWindow other;
   other.show();
   other.open_any(result);
-  ASSERT_TRUE(wait_until([&] { return other.session().state() == RunState::Done; }))
-      << other.document().text();
+  ASSERT_TRUE(wait_until([&] { return other.session().state() == RunState::Done; })) << other.document().text();
   EXPECT_EQ(other.document().values().at("batch.per_gpu").yaml, "32");
   EXPECT_EQ(other.session().shown().measured.size(), 1U);
   EXPECT_EQ(other.session().shown().result->kind, "predicted");

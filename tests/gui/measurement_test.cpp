@@ -51,15 +51,17 @@ QByteArray plan_line() {
   yaml.replace('\n', "\\n");
   return R"({"type":"plan","device":"2 cores","on_gpus":false,"warm_up":2,"steps":3,"repeats":1,"expected_s":4.5,)"
          R"("scenario_yaml":")" +
-         yaml + R"(","rows":[{"strategy":"single","gpus":1,"per_gpu_batch":8,"expected_step_s":0.01},)"
-                R"({"strategy":"ddp","gpus":2,"per_gpu_batch":8,"expected_step_s":0.02},)"
-                R"({"strategy":"ddp","gpus":8,"not_run":"this machine has 2 cores"}],"notes":["in place of dgx"]})"
-                "\n";
+         yaml +
+         R"(","rows":[{"strategy":"single","gpus":1,"per_gpu_batch":8,"expected_step_s":0.01},)"
+         R"({"strategy":"ddp","gpus":2,"per_gpu_batch":8,"expected_step_s":0.02},)"
+         R"({"strategy":"ddp","gpus":8,"not_run":"this machine has 2 cores"}],"notes":["in place of dgx"]})"
+         "\n";
 }
 
 QByteArray step_line(const char* strategy, int gpus, int step, bool warm_up, double seconds) {
-  return QStringLiteral(R"({"type":"step","strategy":"%1","gpus":%2,"repeat":0,"step":%3,"warm_up":%4,"step_time_s":%5})"
-                        "\n")
+  return QStringLiteral(
+             R"({"type":"step","strategy":"%1","gpus":%2,"repeat":0,"step":%3,"warm_up":%4,"step_time_s":%5})"
+             "\n")
       .arg(QLatin1String(strategy))
       .arg(gpus)
       .arg(step)
@@ -84,16 +86,17 @@ QByteArray two_launches() {
 }
 
 // A program that answers a dry run with --here only, and plays `steps` and then `more` of shell otherwise.
-void play(const QByteArray& steps, const QString& more) {
+void play(const QByteArray& steps, const QString& more, const QString& first = {}) {
   const QString plan = write("plan.jsonl", plan_line()), lines = write("steps.jsonl", steps);
-  const QString body = QStringLiteral(R"(cat > /dev/null
+  const QString body = QStringLiteral(R"(%4
+cat > /dev/null
 case "$*" in
   *--here*--dry-run*) cat %1; exit 0;;
   *--dry-run*) echo '{"type":"error","message":"the machine is not this one"}'; exit 1;;
 esac
 cat %2
 %3)")
-                           .arg(plan, lines, more);
+                           .arg(plan, lines, more, first);
   setenv("LOCKSTEP_PROGRAM", testing::script(body).toLocal8Bit().constData(), 1);
 }
 
@@ -142,7 +145,7 @@ TEST_F(Measuring, StepsBecomePointsBeforeAnyRunIsWhole) {
   EXPECT_DOUBLE_EQ(ddp.throughput, 16 / 0.22);
   EXPECT_DOUBLE_EQ(ddp.speedup, ddp.throughput / single.throughput);
   EXPECT_DOUBLE_EQ(ddp.efficiency, ddp.speedup / 2);
-  EXPECT_EQ(live.now(), "ddp on 2 ranks, repeat 1");
+  EXPECT_EQ(live.now(), "DDP × 2, repeat 1");
   EXPECT_EQ(live.done(), 1);
   EXPECT_GT(live.left_s(), 0);
   Shown shown;
@@ -173,9 +176,11 @@ TEST_F(Measuring, AStoppedMeasurementKeepsWhatTheProgramSaysAtItsEnd) {
   run.throughput_unit = "img/s";
   run.scaling = "weak";
   partial.runs.push_back(run);
-  const QString last = write("last.jsonl", QByteArray::fromStdString(R"({"type":"result",)" +
-                                                                     result_to_json(partial, JsonLayout::OneLine).substr(1)));
-  play(two_launches(), QStringLiteral("trap 'cat %1; exit 130' TERM; i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done").arg(last));
+  const QString last =
+      write("last.jsonl",
+            QByteArray::fromStdString(R"({"type":"result",)" + result_to_json(partial, JsonLayout::OneLine).substr(1)));
+  play(two_launches(), "i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done",
+       QStringLiteral("trap 'cat %1; exit 130' TERM").arg(last));
   live.ask(request());
   ASSERT_TRUE(reaches(MeasureState::Ready));
   live.start();

@@ -191,16 +191,15 @@ QString measuring_program() {
                     .arg(gpus)
                     .toUtf8());
     for (int step = 0; step < (done == 3 ? 14 : 23); ++step)
-      lines.write(
-          QStringLiteral(
-              R"({"type":"step","strategy":"%1","gpus":%2,"repeat":0,"step":%3,"warm_up":%4,"step_time_s":%5})"
-              "\n")
-              .arg(QLatin1String(name))
-              .arg(gpus)
-              .arg(step)
-              .arg(step < 3 ? "true" : "false")
-              .arg(seconds * (step == 0 ? 1.7 : 1 + 0.05 * ((step * 7) % 5 - 2)))
-              .toUtf8());
+      lines.write(QStringLiteral(
+                      R"({"type":"step","strategy":"%1","gpus":%2,"repeat":0,"step":%3,"warm_up":%4,"step_time_s":%5})"
+                      "\n")
+                      .arg(QLatin1String(name))
+                      .arg(gpus)
+                      .arg(step)
+                      .arg(step < 3 ? "true" : "false")
+                      .arg(seconds * (step == 0 ? 1.7 : 1 + 0.05 * ((step * 7) % 5 - 2)))
+                      .toUtf8());
   }
   return testing::script(QStringLiteral("cat > /dev/null; case \"$*\" in *--dry-run*) cat %1; exit 0;; esac; cat %2; "
                                         "i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done")

@@ -75,8 +75,10 @@ std::string literal(const std::string& text) {
 
 std::string engine_words() {
   std::string out =
-      "// Words of the engine that the window shows, for lupdate to find: texts of sentences (simulator/answers), what\n"
-      "// settings mean and what may stand there (scenarios/fields.cpp). Made by test_gui_words with LOCKSTEP_UPDATE=1.\n"
+      "// Words of the engine that the window shows, for lupdate to find: texts of sentences (simulator/answers), "
+      "what\n"
+      "// settings mean and what may stand there (scenarios/fields.cpp). Made by test_gui_words with "
+      "LOCKSTEP_UPDATE=1.\n"
       "#include <QtGlobal>\n\n// clang-format off\nnamespace {\n[[maybe_unused]] const char* const kWords[] = {\n";
   const auto add = [&](const char* context, const std::string& text) {
     out += "    QT_TRANSLATE_NOOP(\"lockstep::gui::" + std::string(context) + "\", " + literal(text) + "),\n";
@@ -173,7 +175,8 @@ QString own_word(const QString& text) {
     return own_word(document.toPlainText());
   }
   static const QRegularExpression path(R"(\S*/\S+|\S+\.(yaml|json))");
-  static const QRegularExpression number(R"((?<![A-Za-z0-9])[\d.,]+\s?(%|x|[mµun]?s|min|h|d|[kMGT]i?B(/s)?|B(/s)?|Gb/s|it/s|s/it)?(?![A-Za-z0-9]))");
+  static const QRegularExpression number(
+      R"((?<![A-Za-z0-9])[\d.,]+\s?(%|x|[mµun]?s|min|h|d|[kMGT]i?B(/s)?|B(/s)?|Gb/s|it/s|s/it)?(?![A-Za-z0-9]))");
   static const QRegularExpression unit(R"(\((ms|s|µs|us|GB/s|MB|GB|%)\))");
   static const QRegularExpression keys(R"(\((Ctrl|Alt|Shift|F\d+|[A-Z0-9?+=/-]|\+| )*\))");
   QString rest = outside(text);
@@ -291,8 +294,8 @@ TEST(Lupdate, FindsEveryTextOfTheSources) {
 #else
   const QString catalogue = testing::temporary_path("all.ts");
   QProcess lupdate;
-  lupdate.start(LOCKSTEP_LUPDATE, {QString::fromStdString(testing::source_path("gui")), "-extensions", "cpp,h", "-silent",
-                                   "-ts", catalogue});
+  lupdate.start(LOCKSTEP_LUPDATE, {QString::fromStdString(testing::source_path("gui")), "-extensions", "cpp,h",
+                                   "-silent", "-ts", catalogue});
   ASSERT_TRUE(lupdate.waitForFinished(120'000));
   EXPECT_EQ(lupdate.exitCode(), 0) << lupdate.readAllStandardError().toStdString();
   const std::string ts = testing::text_of_file(catalogue.toStdString());
@@ -305,7 +308,8 @@ TEST(Lupdate, FindsEveryTextOfTheSources) {
       EXPECT_TRUE(holds(label_of(field->key).toStdString())) << field->key;
       EXPECT_TRUE(holds(field->doc)) << field->key;
     }
-  for (const char* id : {"speedup", "largest_loss", "uncertainty", "gpus"}) EXPECT_TRUE(holds(text_of_sentence(id))) << id;
+  for (const char* id : {"speedup", "largest_loss", "uncertainty", "gpus"})
+    EXPECT_TRUE(holds(text_of_sentence(id))) << id;
   EXPECT_TRUE(holds("exposed communication"));
   std::size_t messages = 0;
   for (std::size_t at = ts.find("<message"); at != std::string::npos; at = ts.find("<message", at + 1)) ++messages;
