@@ -9,7 +9,7 @@ libtorch="$root/.lockstep/libtorch"
 demo_scenario=scenarios/dp-vs-ddp-resnet50-8xa100.yaml
 
 core_packages=(g++ cmake ninja-build ccache pkg-config libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
-  libfmt-dev libexpected-dev libsqlite3-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-jsonschema)
+  libfmt-dev libexpected-dev libsqlite3-dev zlib1g-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-jsonschema)
 sanitizer_packages=(clang-14 libclang-rt-14-dev)
 window_packages=(qt6-base-dev qt6-charts-dev libqt6opengl6-dev qt6-svg-dev qt6-tools-dev qt6-l10n-tools libgl-dev fonts-dejavu-core
   librsvg2-bin poppler-utils desktop-file-utils)

@@ -4,6 +4,11 @@
 
 #include "gui/charts/breakdown_view.h"
 #include "gui/charts/scaling_view.h"
+#include "gui/compare/difference_view.h"
+#include "gui/compare/error_view.h"
+#include "gui/explain/explain_view.h"
+#include "gui/sweep/bucket_view.h"
+#include "gui/sweep/sweep_view.h"
 #include "gui/timeline/timeline_view.h"
 #include "gui/topology/topology_view.h"
 
@@ -32,13 +37,19 @@ std::vector<ViewTab> all_views() {
   Card scaling;
   for (const Metric metric : {Metric::Efficiency, Metric::Throughput, Metric::StepTime})
     scaling.push_back(std::make_unique<ScalingView>(metric));
+  Card compare = card_of(std::make_unique<ErrorView>());
+  compare.push_back(std::make_unique<DifferenceView>());
+  Card sweeps = card_of(std::make_unique<SweepView>());
+  sweeps.push_back(std::make_unique<BucketView>());
   std::vector<ViewTab> tabs;
-  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Overview"), std::move(scaling),
-                        card_of(std::make_unique<BreakdownView>())));
-  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Timeline"),
-                        card_of(std::make_unique<TimelineView>())));
-  tabs.push_back(tab_of(QCoreApplication::translate("lockstep::gui::Views", "Topology"),
-                        card_of(std::make_unique<TopologyView>())));
+  const auto add = [&tabs](const QString& title, auto... cards) { tabs.push_back(tab_of(title, std::move(cards)...)); };
+  add(QCoreApplication::translate("lockstep::gui::Views", "Overview"), std::move(scaling),
+      card_of(std::make_unique<BreakdownView>()));
+  add(QCoreApplication::translate("lockstep::gui::Views", "Explain"), card_of(std::make_unique<ExplainView>()));
+  add(QCoreApplication::translate("lockstep::gui::Views", "Sweep"), std::move(sweeps));
+  add(QCoreApplication::translate("lockstep::gui::Views", "Compare"), std::move(compare));
+  add(QCoreApplication::translate("lockstep::gui::Views", "Timeline"), card_of(std::make_unique<TimelineView>()));
+  add(QCoreApplication::translate("lockstep::gui::Views", "Topology"), card_of(std::make_unique<TopologyView>()));
   return tabs;
 }
 

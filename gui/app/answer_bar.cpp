@@ -7,6 +7,8 @@
 
 #include "gui/app/flow_layout.h"
 #include "gui/app/headline.h"
+#include "gui/compare/difference.h"
+#include "gui/compare/error_rows.h"
 
 namespace lockstep::gui {
 namespace {
@@ -46,6 +48,15 @@ AnswerBar::AnswerBar(QWidget* parent) : QFrame(parent) {
   why_ = text_label("", 1.05, false);
   column->addWidget(main_);
   column->addWidget(why_);
+  against_ = text_label("", 1.05, false);
+  against_->setTextFormat(Qt::RichText);
+  against_->setAccessibleName(tr("Difference from the pinned result"));
+  pinned_ = text_label("muted", 1, false);
+  doubt_ = text_label("doubt", 1, false);
+  for (QLabel* label : {against_, pinned_, doubt_}) {
+    column->addWidget(label);
+    label->hide();
+  }
   trouble_ = text_label("wrong", 1, false);
   trouble_->hide();
   column->addWidget(trouble_);
@@ -78,7 +89,31 @@ void AnswerBar::show_question(const QString& question) {
   question_->setVisible(!question.isEmpty());
 }
 
+// Sentences whose change is coloured by its size; the sign says the same.
+void AnswerBar::show_comparison(const Shown& shown) {
+  QStringList sentences, plain;
+  for (const PinnedSentence& one : pinned_sentences(shown)) {
+    const QString rest = one.unsure ? one.change + one.rest : one.change;
+    sentences << QStringLiteral("%1<span style=\"color:%2\"><b>%3</b></span>%4.")
+                     .arg(one.text.toHtmlEscaped(), change_colour(one.relative, false, one.unsure).name(),
+                          rest.toHtmlEscaped(), one.unsure ? QString() : one.rest.toHtmlEscaped());
+    plain << one.plain() + '.';
+  }
+  if (shown.baseline && sentences.isEmpty())
+    sentences << tr("The pinned result has no run in common with this one.").toHtmlEscaped();
+  against_->setText(sentences.join(QStringLiteral(" ")));
+  against_->setAccessibleDescription(plain.join(' '));
+  against_->setVisible(!sentences.isEmpty());
+  against_->setEnabled(!shown.stale);
+  pinned_->setText(pinned_line(shown));
+  pinned_->setVisible(shown.baseline != nullptr);
+  const QStringList warnings = mismatch_warnings(shown);
+  doubt_->setText(warnings.join('\n'));
+  doubt_->setVisible(!warnings.isEmpty());
+}
+
 void AnswerBar::show_answer(const Shown& shown) {
+  show_comparison(shown);
   if (!shown.result) {
     main_->setText(tr("No prediction yet"));
     why_->clear();

@@ -1,5 +1,6 @@
-// The answer on top of the window: question, sentence, reason, how it was obtained, and the levers, which apply
-// themselves when clicked. Also what went wrong.
+// The answer on top of the window: question, sentence, reason, the difference from the pinned result, how it was
+// obtained, and the levers, which apply themselves when clicked. Also what went wrong, and which loaded results are of
+// another scenario.
 #pragma once
 
 #include <QFrame>
@@ -35,8 +36,10 @@ class AnswerBar : public QFrame {
 
  private:
   void show_levers(const Result& result);
+  void show_comparison(const Shown& shown);
 
   QLabel *question_ = nullptr, *main_ = nullptr, *why_ = nullptr, *more_ = nullptr, *state_ = nullptr;
+  QLabel *against_ = nullptr, *pinned_ = nullptr, *doubt_ = nullptr;  // the pinned result; files of other scenarios
   QLabel *trouble_ = nullptr, *levers_title_ = nullptr;
   QPushButton* more_button_ = nullptr;
   QWidget* levers_ = nullptr;

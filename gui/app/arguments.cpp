@@ -52,7 +52,7 @@ std::string help_text() {
 The window of lockstep: how long a data-parallel training step takes, why, and what would make it faster.
 
 FILE is a scenario (.yaml) or the name of one that came along; results of `lockstep measure --json` (.json) are drawn
-beside the prediction.
+beside the prediction, Chrome traces of PyTorch's profiler (.json, .json.gz; one for each rank) below its timeline.
 
   --export DIR      no window: predict FILE, and write each view as PNG, SVG, PDF and CSV and a report
                     (HTML, PDF) into DIR; needs no display. A result alone brings its scenario with it

@@ -27,6 +27,10 @@ constexpr Entry kOfWidgets[] = {
      QT_TRANSLATE_NOOP("lockstep::gui::Keys", "move along a timeline")},
     {QT_TRANSLATE_NOOP("lockstep::gui::Keys", ". ,"),
      QT_TRANSLATE_NOOP("lockstep::gui::Keys", "to the next or previous bucket of a timeline")},
+    {QT_TRANSLATE_NOOP("lockstep::gui::Keys", "Enter"),
+     QT_TRANSLATE_NOOP(
+         "lockstep::gui::Keys",
+         "in a chart or a machine: shows in the timeline what is chosen; in a map: takes the cell's values")},
     {QT_TRANSLATE_NOOP("lockstep::gui::Keys", "Space"),
      QT_TRANSLATE_NOOP("lockstep::gui::Keys", "presses a button, opens a group of settings")},
     {QT_TRANSLATE_NOOP("lockstep::gui::Keys", "Esc"),

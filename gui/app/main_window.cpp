@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QDragEnterEvent>
+#include <QFileInfo>
 #include <QLabel>
 #include <QMimeData>
 #include <QProgressBar>
@@ -21,10 +22,13 @@
 #include "gui/app/pages.h"
 #include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
+#include "gui/sweep/sweep_user.h"
+#include "gui/timeline/timeline_view.h"
 
 namespace lockstep::gui {
 
-MainWindow::MainWindow(std::vector<ViewTab> views) : session_(document_), views_(std::move(views)) {
+MainWindow::MainWindow(std::vector<ViewTab> views)
+    : session_(document_), sweeps_(document_, session_), views_(std::move(views)) {
   setWindowIcon(QIcon(QStringLiteral(":/lockstep/lockstep.svg")));
   resize(1320, 860);
   setMinimumSize(900, 600);
@@ -98,7 +102,7 @@ void MainWindow::add_tab(const ViewTab& tab) {
     row->addWidget(frames_.back());
   }
   row->setSizes(QList<int>(static_cast<int>(tab.cards.size()), 480));
-  if (tab.cards.size() == 1) {
+  if (tab.cards.size() == 1 && tab.cards.front().size() == 1) {
     tabs_->addTab(row, tab.title);
     return;
   }
@@ -106,6 +110,18 @@ void MainWindow::add_tab(const ViewTab& tab) {
   scroll->setWidgetResizable(true);
   scroll->setWidget(row);
   tabs_->addTab(scroll, tab.title);
+}
+
+ViewFrame* MainWindow::show_view(const QString& id) {
+  for (ViewFrame* frame : frames_)
+    for (std::size_t i = 0; i < frame->views().size(); ++i) {
+      if (frame->views()[i]->id() != id) continue;
+      for (int tab = 0; tab < tabs_->count(); ++tab)
+        if (tabs_->widget(tab)->isAncestorOf(frame)) tabs_->setCurrentIndex(tab);
+      frame->choose(static_cast<int>(i));
+      return frame;
+    }
+  return nullptr;
 }
 
 void MainWindow::make_status() {
@@ -120,6 +136,10 @@ void MainWindow::make_status() {
 }
 
 void MainWindow::connect_session() {
+  connect(&sweeps_, &SweepRuns::changed, this, &MainWindow::refresh_sweeps);
+  connect(&sweeps_, &SweepRuns::running_changed, this, &MainWindow::refresh_state);
+  for (View* view : views())
+    if (auto* one = dynamic_cast<SweepUser*>(view)) one->use(sweeps_);
   connect(&session_, &Session::shown_changed, this, &MainWindow::refresh_views);
   connect(&session_, &Session::state_changed, this, &MainWindow::refresh_state);
   connect(&session_, &Session::effective_changed, this, [this] { panel_->show_effective(session_.effective()); });
@@ -133,9 +153,50 @@ void MainWindow::connect_session() {
     panel_->show_errors(errors);
   });
   connect(&session_, &Session::failed, answer_, &AnswerBar::show_failure);
+  connect(&session_, &Session::trace_progressed, this, [this](const QString& name, double share) {
+    progress_->setRange(0, 100);
+    progress_->setValue(static_cast<int>(100 * share));
+    progress_->show();
+    action(QStringLiteral("stop"))->setEnabled(true);
+    status_->setText(tr("Reading %1: %2 %").arg(name).arg(static_cast<int>(100 * share)));
+  });
+  connect(&session_, &Session::trace_ended, this, &MainWindow::end_trace);
+  for (View* view : views()) view->focus_asked = [this](const Focus& focus) { show_in_timeline(focus); };
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::follow_timeline);
   connect(answer_, &AnswerBar::lever_chosen, this, [this](const QString& set) {
     answer_->show_errors(document_.apply({set.toStdString()}, tr("try %1").arg(set)));
   });
+}
+
+TimelineView* MainWindow::timeline() const {
+  for (View* view : views())
+    if (auto* found = dynamic_cast<TimelineView*>(view)) return found;
+  return nullptr;
+}
+
+// Spans of the simulation are asked for while the timeline shows them.
+void MainWindow::follow_timeline() {
+  if (TimelineView* view = timeline()) session_.want_spans(tabs_->currentWidget()->isAncestorOf(view->widget()));
+}
+
+void MainWindow::show_in_timeline(const Focus& focus) {
+  TimelineView* view = timeline();
+  if (view == nullptr) return;
+  show_view(view->id());
+  view->light(focus);
+  view->timeline().setFocus();
+}
+
+void MainWindow::end_trace(const QString& path, bool good, const QString& trouble) {
+  const QString name = QFileInfo(path).fileName();
+  if (good) show_view(QStringLiteral("timeline"));
+  if (!session_.reading_traces()) progress_->hide();
+  refresh_state();
+  if (good && trouble.isEmpty()) return statusBar()->showMessage(tr("Added %1").arg(name), 4000);
+  if (path.isEmpty()) return statusBar()->showMessage(trouble, 4000);
+  tell(good ? tr("%1 is not whole; what could be read of it is shown").arg(name)
+            : tr("%1 is no trace that can be shown").arg(name),
+       trouble);
 }
 
 void MainWindow::refresh_views() {
@@ -145,12 +206,19 @@ void MainWindow::refresh_views() {
   answer_->show_answer(shown);
 }
 
+void MainWindow::refresh_sweeps() {
+  for (View* view : views())
+    if (dynamic_cast<SweepUser*>(view) != nullptr) view->show_result(session_.shown());
+  for (ViewFrame* frame : frames_) frame->refresh();
+}
+
 void MainWindow::refresh_state() {
   const RunState state = session_.state();
   const bool running = state == RunState::Simulating;
-  progress_->setVisible(running);
+  progress_->setVisible(running || session_.reading_traces());
   if (action(QStringLiteral("stop")) != nullptr) {
-    action(QStringLiteral("stop"))->setEnabled(running || state == RunState::Waiting);
+    action(QStringLiteral("stop"))
+        ->setEnabled(running || state == RunState::Waiting || sweeps_.running() || session_.reading_traces());
     action(QStringLiteral("run"))->setEnabled(state != RunState::Wrong && !running && session_.shown().result);
     action(QStringLiteral("pin"))->setEnabled(session_.shown().result != nullptr);
     action(QStringLiteral("export"))->setEnabled(session_.shown().result != nullptr);
@@ -228,6 +296,7 @@ void MainWindow::use_theme(int choice) {
   set_up_style();
   update_icons();
   for (View* view : views()) view->theme_changed();
+  answer_->show_answer(session_.shown());  // its words are coloured
   strip_->theme_changed();
 }
 

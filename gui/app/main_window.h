@@ -11,6 +11,7 @@
 #include "gui/document/scenario_document.h"
 #include "gui/runs/measurement.h"
 #include "gui/runs/session.h"
+#include "gui/sweep/sweep_runs.h"
 
 class QAction;
 class QFrame;
@@ -25,6 +26,7 @@ namespace lockstep::gui {
 
 class AnswerBar;
 class GalleryPage;
+class TimelineView;
 class MeasureStrip;
 class ViewFrame;
 class WhatIfPanel;
@@ -36,7 +38,7 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(std::vector<ViewTab> views = all_views());
   ~MainWindow() override;
 
-  // A scenario, a measured result, or the name of an example.
+  // A scenario, a measured result, a trace, or the name of an example.
   void open_any(const QString& file);
   // Scenarios first, so that results join them.
   void open_several(const QStringList& files);
@@ -46,14 +48,19 @@ class MainWindow : public QMainWindow {
 
   ScenarioDocument& document() { return document_; }
   Session& session() { return session_; }
+  SweepRuns& sweeps() { return sweeps_; }
   LiveMeasurement& measurement() { return measurement_; }
   AnswerBar& answer() { return *answer_; }
   WhatIfPanel& panel() { return *panel_; }
   GalleryPage& gallery() { return *gallery_; }
   std::vector<View*> views() const { return views_in(views_); }
   const std::vector<ViewFrame*>& frames() const { return frames_; }
+  // Brings a view to the front, by its id; its card, or nullptr where there is none.
+  ViewFrame* show_view(const QString& id);
   QAction* action(const QString& name) const;  // by its object name: "save", "undo", ...
   void use_theme(int choice);
+  // The timeline in front, with what is meant lit.
+  void show_in_timeline(const Focus& focus);
   void change_font(int by);  // points; 0: the system's size
   void restore_layout();
 
@@ -82,16 +89,23 @@ class MainWindow : public QMainWindow {
   void save();
   void save_as();
   void export_dialog();
+  void export_to(const QString& folder);
   void copy_command();
   void show_terms();
   void show_keys();
   bool may_leave();  // asks about unsaved changes
   void complain(const QString& what, const Errors& errors);
+  void tell(const QString& what, const QString& more);
   void remember(const QString& path);
   QStringList recent() const;
   void fill_recent_menu();
   void show_work();
   void refresh_views();
+  void refresh_sweeps();
+  void write_export(const QString& folder);
+  void follow_timeline();
+  TimelineView* timeline() const;
+  void end_trace(const QString& path, bool good, const QString& trouble);
   void refresh_state();
   void refresh_title();
   void go_to_levers();
@@ -101,6 +115,7 @@ class MainWindow : public QMainWindow {
 
   ScenarioDocument document_;
   Session session_;
+  SweepRuns sweeps_;
   LiveMeasurement measurement_;
   QFileSystemWatcher watcher_;
   std::vector<ViewTab> views_;

@@ -74,7 +74,8 @@ void MainWindow::make_actions() {
   on(add_action("gallery", tr("&Gallery"), QKeySequence(Qt::CTRL | Qt::Key_G), tr("Back to the questions")), [this] {
     if (may_leave()) show_gallery();
   });
-  on(add_action("open", tr("&Open"), QKeySequence::Open, tr("Open a scenario or a result")), &MainWindow::open_dialog);
+  on(add_action("open", tr("&Open"), QKeySequence::Open, tr("Open a scenario, a result or a trace")),
+     &MainWindow::open_dialog);
   on(add_action("save", tr("&Save"), QKeySequence::Save), &MainWindow::save);
   on(add_action("save_as", tr("Save &as"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)), &MainWindow::save_as);
   on(add_action("export", tr("&Export"), QKeySequence(Qt::CTRL | Qt::Key_E),
@@ -85,7 +86,11 @@ void MainWindow::make_actions() {
                 tr("The lockstep line that predicts the same")),
      &MainWindow::copy_command);
   on(add_action("run", tr("&Run"), QKeySequence(Qt::Key_F5), tr("Simulate now")), [this] { session_.run_now(); });
-  on(add_action("stop", tr("&Stop"), QKeySequence(Qt::SHIFT | Qt::Key_F5)), [this] { session_.stop(); });
+  on(add_action("stop", tr("&Stop"), QKeySequence(Qt::SHIFT | Qt::Key_F5)), [this] {
+    if (sweeps_.running()) return sweeps_.stop();
+    if (session_.reading_traces()) return session_.stop_reading_traces();
+    session_.stop();
+  });
   on(add_action("measure", tr("&Measure here"), QKeySequence(Qt::Key_F6),
                 tr("Train the scenario for real on this machine")),
      [this] { measurement_.state() == MeasureState::Running ? measurement_.stop() : strip_->ask(); });
@@ -170,8 +175,12 @@ void MainWindow::make_toolbar() {
 void MainWindow::complain(const QString& what, const Errors& errors) {
   QStringList lines;
   for (const Error& error : errors) lines << QString::fromStdString(to_text(error));
+  tell(what, lines.join('\n'));
+}
+
+void MainWindow::tell(const QString& what, const QString& more) {
   auto* box = new QMessageBox(QMessageBox::Warning, tr("lockstep"), what, QMessageBox::Ok, this);
-  box->setInformativeText(lines.join('\n'));
+  box->setInformativeText(more);
   box->setAttribute(Qt::WA_DeleteOnClose);
   box->open();
 }
@@ -188,7 +197,13 @@ bool MainWindow::start_with(const QString& path) {
 }
 
 void MainWindow::open_any(const QString& file) {
-  if (file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive)) {
+  const bool json = file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive);
+  if (file.endsWith(QLatin1String(".json.gz"), Qt::CaseInsensitive) || (json && looks_like_trace(file.toStdString()))) {
+    if (pages_->currentIndex() == 0) show_work();
+    session_.add_trace(QFileInfo(file).absoluteFilePath());
+    return refresh_state();
+  }
+  if (json) {
     if (const Errors errors = session_.add_measured(file); !errors.empty())
       complain(tr("%1 is no result that can be shown").arg(file), errors);
     else
@@ -232,7 +247,7 @@ void MainWindow::open_card(const GalleryCard& card) {
 
 void MainWindow::open_dialog() {
   const QStringList files = QFileDialog::getOpenFileNames(
-      this, tr("Open"), {}, tr("Scenarios and results (*.yaml *.yml *.json);;All files (*)"));
+      this, tr("Open"), {}, tr("Scenarios, results and traces (*.yaml *.yml *.json *.json.gz);;All files (*)"));
   open_several(files);
 }
 
@@ -301,17 +316,32 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::export_dialog() {
   const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder for pictures and numbers"));
   if (folder.isEmpty()) return;
+  // The timeline of a picture that stays is the simulated one.
+  if (session_.request_spans())
+    connect(
+        &session_, &Session::spans_ended, this, [this, folder] { export_to(folder); }, Qt::SingleShotConnection);
+  else
+    export_to(folder);
+}
+
+void MainWindow::export_to(const QString& folder) {
   if (!session_.has_details()) {
     session_.add_details_now();
     refresh_views();
   }
+  statusBar()->showMessage(tr("Simulating the sweeps for the export"));
+  sweeps_.finish([this, folder] { write_export(folder); });
+}
+
+void MainWindow::write_export(const QString& folder) {
   QString why;
   const QString prefix = QFileInfo(document_.name()).completeBaseName();
-  QStringList files = export_views(views(), all_formats(), folder, prefix, &why);
+  const std::vector<View*> shown = views_with_numbers(views());
+  QStringList files = export_views(shown, all_formats(), folder, prefix, &why);
   if (why.isEmpty() && document_.read())
     files += export_report(
         {QString::fromStdString(document_.read()->scenario.question), document_.name(), document_.command(),
-         QString::fromStdString(document_.text()), session_.shown().result.get(), views()},
+         QString::fromStdString(document_.text()), session_.shown().result.get(), shown},
         folder, prefix, &why);
   if (!why.isEmpty()) QMessageBox::warning(this, tr("lockstep"), why);
   statusBar()->showMessage(tr("%n files written to %1", nullptr, static_cast<int>(files.size())).arg(folder), 6000);

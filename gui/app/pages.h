@@ -23,6 +23,7 @@ class ViewFrame : public QFrame {
  public:
   explicit ViewFrame(const std::vector<View*>& views, QWidget* parent = nullptr);
   View* current() const { return views_[static_cast<std::size_t>(index_)]; }
+  const std::vector<View*>& views() const { return views_; }
   void choose(int index);
   void show_table(bool on);
   void refresh();  // the views show another result

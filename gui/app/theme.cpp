@@ -63,7 +63,7 @@ QPalette palette_of(const Theme& t) {
   return p;
 }
 
-// %1 window, %2 surface, %3 raised, %4 border, %5 text, %6 muted, %7 accent, %8 error, %9 on accent
+// %1 window, %2 surface, %3 raised, %4 border, %5 text, %6 muted, %7 accent, %8 error, %9 on accent, %a warning
 const char* const kSheet = R"(
 QMainWindow, QScrollArea, QScrollArea > QWidget > QWidget#page { background: %1; }
 QScrollArea { border: none; }
@@ -89,6 +89,7 @@ QLineEdit, QComboBox, QSpinBox { padding: 3px 6px; min-height: 20px; }
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QPlainTextEdit:focus, QTableWidget:focus, QListWidget:focus { border: 1px solid %7; }
 QLineEdit[wrong="true"], QComboBox[wrong="true"] { border: 2px solid %8; color: %8; }
 QLabel#wrong { color: %8; }
+QLabel#doubt { color: %a; }
 QLabel#muted { color: %6; }
 QLabel#chip { background: %3; border: 1px solid %4; border-radius: 9px; padding: 1px 8px; color: %6; }
 QTabWidget::pane { border: none; }
@@ -136,6 +137,7 @@ QString sheet_of(const Theme& t) {
   sheet.replace(QStringLiteral("%theme"), t.dark ? QStringLiteral("dark") : QStringLiteral("light"));
   const std::array<QColor, 9> colours = {t.window, t.surface, t.raised, t.border,   t.text,
                                          t.muted,  t.accent,  t.error,  t.on_accent};
+  sheet.replace(QStringLiteral("%a"), t.warning.name());
   for (std::size_t i = 0; i < colours.size(); ++i) sheet.replace(QString("%%1").arg(i + 1), colours[i].name());
   return sheet;
 }
@@ -233,6 +235,12 @@ QColor Theme::cause(Cause c) const {
       break;
   }
   return dark ? "#56606d" : "#c3cad2";
+}
+
+QColor Theme::span(Lane lane, Cause c) const {
+  if (lane == Lane::Cpu && c == Cause::HostBound) return dark ? "#8fa3cc" : "#3b4a6b";
+  if (lane == Lane::Communication && c == Cause::ExposedCommunication) return dark ? "#ffb999" : "#8c2d04";
+  return cause(c);
 }
 
 QIcon icon(const QString& name) {

@@ -19,6 +19,9 @@ struct Theme {
   QColor window, surface, raised, border, text, muted, accent, on_accent, error, warning, good, grid;
   QColor strategy(Strategy s) const;
   QColor cause(Cause c) const;
+  // Of a span in its lane: the CPU that launches kernels is not the GPU that waits for it, and a collective at work is
+  // not the communication that is left over; both would share the colour of the cause.
+  QColor span(Lane lane, Cause c) const;
 };
 
 const Theme& theme();  // the one in force

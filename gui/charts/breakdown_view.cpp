@@ -1,5 +1,7 @@
 #include "gui/charts/breakdown_view.h"
 
+#include <fmt/format.h>
+
 #include <QApplication>
 #include <QBarCategoryAxis>
 #include <QBarSet>
@@ -7,87 +9,22 @@
 #include <QPainter>
 #include <QValueAxis>
 #include <algorithm>
-#include <set>
 
 #include "gui/app/theme.h"
+#include "gui/compare/difference.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
 namespace {
 
-constexpr double kLeastShare = 0.005;
 constexpr double kMostBarWidth = 0.56;
+constexpr int kRoom = 14;  // bars in a picture
 
-QString bar_name(const Run& run) {
-  if (run.strategy == Strategy::Single) return BreakdownView::tr("1 GPU");
-  return QStringLiteral("%1 ×%2").arg(strategy_name(run.strategy)).arg(run.gpus);
-}
-
-BreakdownBar bar_of(const Run& run, double least_s) {
-  BreakdownBar bar;
-  bar.name = bar_name(run);
-  bar.step_s = run.step_time_s;
-  bar.hidden_s = run.hidden_communication_s;
-  double other = 0;
-  for (const Cause cause : kCauses) {
-    const double seconds = run.part_s(cause);
-    if (cause == Cause::Other || (seconds < least_s && cause != Cause::ExposedCommunication))
-      other += seconds;
-    else if (seconds > 0)
-      bar.parts.push_back({cause, seconds});
-  }
-  if (other > 0) bar.parts.push_back({Cause::Other, other});
-  return bar;
-}
-
-bool has_parts(const Run& run) {
-  return std::any_of(run.breakdown_s.begin(), run.breakdown_s.end(), [](double s) { return s > 0; });
-}
-
-double longest_step(const Shown& shown) {
-  double longest = 0;
-  const auto look = [&](const Result& result) {
-    for (const Run* run : runs_of(result)) longest = std::max(longest, run->step_time_s);
-  };
-  if (shown.result) look(*shown.result);
-  for (const MeasuredResult& one : shown.measured) look(*one.result);
-  return longest;
-}
-
-void add_bars(std::vector<BreakdownBar>& bars, const Result& result, double least_s, bool measured, bool pinned) {
-  for (const Run* run : runs_of(result)) {
-    if (!has_parts(*run)) continue;
-    BreakdownBar bar = bar_of(*run, least_s);
-    bar.measured = measured;
-    bar.pinned = pinned;
-    if (measured) bar.name += BreakdownView::tr(" measured");
-    if (pinned) bar.name += BreakdownView::tr(" pinned");
-    bars.push_back(std::move(bar));
-  }
+QString time_text(double seconds) {
+  return QString::fromStdString(format_time(seconds));
 }
 
 }  // namespace
-
-std::vector<BreakdownBar> breakdown_bars(const Shown& shown, int room) {
-  std::vector<BreakdownBar> bars;
-  const double least_s = kLeastShare * longest_step(shown);
-  if (shown.result) add_bars(bars, *shown.result, least_s, false, false);
-  if (shown.baseline) {
-    // Of the pinned result the bars of the most GPUs are enough to compare with.
-    std::vector<BreakdownBar> pinned;
-    add_bars(pinned, *shown.baseline, least_s, false, true);
-    int most = 0;
-    for (const Run* run : runs_of(*shown.baseline)) most = std::max(most, run->gpus);
-    const QString end = QStringLiteral("×%1 ").arg(most);
-    for (BreakdownBar& bar : pinned)
-      if (bar.name.contains(end)) bars.push_back(std::move(bar));
-  }
-  for (const MeasuredResult& one : shown.measured) add_bars(bars, *one.result, least_s, true, false);
-  // The single GPU and the last bars say most.
-  if (static_cast<int>(bars.size()) > room)
-    bars.erase(bars.begin() + 1, bars.begin() + 1 + (static_cast<std::ptrdiff_t>(bars.size()) - room));
-  return bars;
-}
 
 BreakdownView::BreakdownView() : panel_(new ChartPanel) {
   rows_ = new QBarCategoryAxis(panel_->chart());
@@ -99,11 +36,13 @@ BreakdownView::BreakdownView() : panel_(new ChartPanel) {
   panel_->set_filler([this] {
     if (!drawn_) draw();
   });
+  panel_->set_activated([this](int spot) { ask_for(spot); });
 }
 
 BreakdownView::~BreakdownView() {
   if (panel_) panel_->set_overlay({});
   if (panel_) panel_->set_filler({});
+  if (panel_) panel_->set_activated({});
   if (panel_ && panel_->parent() == nullptr) delete panel_;
 }
 
@@ -113,15 +52,13 @@ QString BreakdownView::title() const {
 
 void BreakdownView::show_result(const Shown& shown) {
   shown_ = shown;
-  bars_ = breakdown_bars(shown_);
-  std::reverse(bars_.begin(), bars_.end());  // the chart counts rows from below
-  std::set<Cause> found;
+  devices_ = devices_of(shown);
+  all_ = breakdown_bars(shown_);
+  bars_ = bars_that_fit(all_, kRoom);
+  causes_ = visible_causes(bars_);
+  std::reverse(bars_.begin(), bars_.end());
   double longest = 0;
-  for (const BreakdownBar& bar : bars_) {
-    longest = std::max(longest, bar.step_s);
-    for (const BreakdownPart& part : bar.parts) found.insert(part.cause);
-  }
-  causes_.assign(found.begin(), found.end());
+  for (const BreakdownBar& bar : bars_) longest = std::max(longest, bar.step_s);
   unit_ = time_unit(longest);
   drawn_ = false;
   if (!panel_) return;
@@ -142,12 +79,13 @@ void BreakdownView::draw() {
   auto* series = new QHorizontalStackedBarSeries;
   bar_width_ = std::min(kMostBarWidth, 0.095 * static_cast<double>(bars_.size()));  // a few bars are not planks
   series->setBarWidth(bar_width_);
-  for (const Cause cause : causes_) {
-    auto* set = new QBarSet(cause_name(cause));
+  std::vector<Cause> drawn = causes_;
+  drawn.push_back(Cause::Other);
+  for (const Cause cause : drawn) {
+    auto* set = new QBarSet(part_name(cause));
     for (const BreakdownBar& bar : bars_) {
       double seconds = 0;
-      for (const BreakdownPart& part : bar.parts)
-        if (part.cause == cause) seconds += part.seconds;
+      for (const BreakdownPart& part : drawn_parts(bar)) seconds += part.cause == cause ? part.seconds : 0;
       *set << seconds / unit_.scale;
     }
     set->setColor(theme().cause(cause));
@@ -158,7 +96,9 @@ void BreakdownView::draw() {
   draw_axes();
   series->attachAxis(rows_);
   series->attachAxis(time_);
-  panel_->set_heading(title(), BreakdownView::tr("%1, slowest GPU").arg(unit_.name));
+  panel_->set_heading(title(), (devices_ == Devices::Cores ? BreakdownView::tr("%1, slowest core")
+                                                           : BreakdownView::tr("%1, slowest GPU"))
+                                   .arg(unit_.name));
   panel_->set_legend(legend());
   panel_->set_hot_spots(hot_spots(), series);
   panel_->set_faded(shown_.stale);
@@ -184,7 +124,10 @@ void BreakdownView::draw_axes() {
     longest = std::max(longest, bar.step_s / unit_.scale);
   }
   rows_->setCategories(names);
-  const Ticks ticks = nice_ticks(0, longest * 1.13, 5);  // room for the number behind the longest bar
+  const double end = std::max(longest, axis_end());
+  Ticks ticks = nice_ticks(0, end, 4);
+  for (int wanted = 5; wanted <= 8; ++wanted)  // those that waste least
+    if (const Ticks finer = nice_ticks(0, end, wanted); finer.high < 0.9 * ticks.high) ticks = finer;
   time_->setTickCount(ticks.count());
   time_->setRange(0, ticks.high);
   time_->setLabelFormat(QStringLiteral("%.%1f").arg(ticks.decimals));
@@ -196,11 +139,10 @@ QRectF BreakdownView::area(std::size_t bar, double from_s, double to_s) const {
 }
 
 void BreakdownView::draw_over(QPainter& painter) const {
-  const QFontMetricsF metrics(QApplication::font());
   for (std::size_t i = 0; i < bars_.size(); ++i) {
     const BreakdownBar& bar = bars_[i];
     double from = 0, exposed_from = -1;
-    for (const BreakdownPart& part : bar.parts) {
+    for (const BreakdownPart& part : drawn_parts(bar)) {
       if (part.cause == Cause::ExposedCommunication) {
         const QRectF values = area(i, from, from + part.seconds);
         hatch(painter, QRectF(panel_->place_of(values.topLeft()), panel_->place_of(values.bottomRight())).normalized(),
@@ -209,10 +151,7 @@ void BreakdownView::draw_over(QPainter& painter) const {
       }
       from += part.seconds;
     }
-    const QPointF end = panel_->place_of({from / unit_.scale, static_cast<double>(i)});
-    painter.setFont(QApplication::font());
-    painter.setPen(theme().text);
-    painter.drawText(QPointF(end.x() + 7, end.y() + metrics.ascent() / 2 - 1), three_digits(bar.step_s / unit_.scale));
+    draw_number(painter, bar, panel_->place_of({from / unit_.scale, static_cast<double>(i)}));
     if (bar.hidden_s <= 0.002 * bar.step_s) continue;
     // Hidden communication ends where the exposed begins, or with the step.
     const double to = exposed_from >= 0 ? exposed_from : from;
@@ -226,60 +165,157 @@ void BreakdownView::draw_over(QPainter& painter) const {
   }
 }
 
+QString BreakdownView::change_text(const BreakdownBar& bar) const {
+  if (!bar.pinned_s) return {};
+  return QStringLiteral("%1 (%2)").arg(signed_digits((bar.step_s - *bar.pinned_s) / unit_.scale),
+                                       signed_percent(bar.step_s / *bar.pinned_s - 1));
+}
+
+// Where the axis must reach for every number behind its bar to fit.
+double BreakdownView::axis_end() const {
+  const QFontMetricsF metrics(QApplication::font());
+  double names = 0, end = 0;
+  for (const BreakdownBar& bar : bars_) names = std::max(names, metrics.horizontalAdvance(bar.name));
+  const double plot = std::max(200.0, std::max(panel_->width(), 400) - names - 50);
+  for (const BreakdownBar& bar : bars_) {
+    const double number = 16 + metrics.horizontalAdvance(three_digits(bar.step_s / unit_.scale)) +
+                          (bar.pinned_s ? 9 + metrics.horizontalAdvance(change_text(bar)) : 0);
+    end = std::max(end, bar.step_s / unit_.scale / std::max(0.3, 1 - number / plot));
+  }
+  return end;
+}
+
+// "137", behind it "−14.0 (−9.3 %)".
+void BreakdownView::draw_number(QPainter& painter, const BreakdownBar& bar, const QPointF& end) const {
+  const QFontMetricsF metrics(QApplication::font());
+  const QPointF at(end.x() + 7, end.y() + metrics.ascent() / 2 - 1);
+  const QString step = three_digits(bar.step_s / unit_.scale);
+  painter.setFont(QApplication::font());
+  painter.setPen(bar.present ? theme().text : theme().muted);
+  painter.drawText(at, step);
+  if (!bar.pinned_s) return;
+  const double relative = bar.step_s / *bar.pinned_s - 1;
+  painter.setPen(change_colour(relative, false, bar.unsure));
+  painter.drawText(at + QPointF(metrics.horizontalAdvance(step) + 9, 0), change_text(bar));
+}
+
+std::vector<BreakdownPart> BreakdownView::drawn_parts(const BreakdownBar& bar) const {
+  std::vector<BreakdownPart> parts;
+  double other = 0;
+  for (const BreakdownPart& part : bar.parts)
+    if (std::find(causes_.begin(), causes_.end(), part.cause) != causes_.end())
+      parts.push_back(part);
+    else
+      other += part.seconds;
+  if (other > 0) parts.push_back({Cause::Other, other});
+  return parts;
+}
+
+QString BreakdownView::part_name(Cause cause) const {
+  return cause == Cause::Other ? BreakdownView::tr("other parts") : cause_name(cause, devices_);
+}
+
 std::vector<LegendItem> BreakdownView::legend() const {
   std::vector<LegendItem> items;
   for (const Cause cause : causes_)
     items.push_back({cause == Cause::ExposedCommunication ? LegendItem::Mark::Hatched : LegendItem::Mark::Box,
-                     theme().cause(cause), cause_name(cause)});
-  if (std::any_of(bars_.begin(), bars_.end(), [](const BreakdownBar& b) { return b.hidden_s > 0.002 * b.step_s; }))
+                     theme().cause(cause), part_name(cause)});
+  const auto some = [&](auto&& is) { return std::any_of(bars_.begin(), bars_.end(), is); };
+  // As much as one pixel of a bar.
+  if (some([&](const BreakdownBar& b) {
+        const auto parts = drawn_parts(b);
+        return !parts.empty() && parts.back().cause == Cause::Other && parts.back().seconds > 0.003 * b.step_s;
+      }))
+    items.push_back({LegendItem::Mark::Box, theme().cause(Cause::Other), part_name(Cause::Other)});
+  if (some([](const BreakdownBar& b) { return b.hidden_s > 0.002 * b.step_s; }))
     items.push_back({LegendItem::Mark::Hollow, theme().cause(Cause::ExposedCommunication),
-                     BreakdownView::tr("communication hidden behind backward")});
+                     BreakdownView::tr("hidden communication")});
   return items;
+}
+
+QString BreakdownView::callout(const BreakdownBar& bar, const BreakdownPart& part) const {
+  QString text = BreakdownView::tr("%1, %2: %3\n%4 of a step of %5")
+                     .arg(bar.name, part_name(part.cause), time_text(part.seconds),
+                          QString::fromStdString(format_percent(part.seconds / bar.step_s)), time_text(bar.step_s));
+  if (!bar.file.isEmpty()) text += '\n' + bar.file;
+  if (!bar.pinned_s) return text;
+  double before = bar.pinned_part_s(part.cause);
+  if (part.cause == Cause::Other) {
+    before = 0;
+    for (const BreakdownPart& one : bar.pinned_parts)
+      if (std::find(causes_.begin(), causes_.end(), one.cause) == causes_.end()) before += one.seconds;
+  }
+  const QString change = signed_digits((part.seconds - before) / unit_.scale) + ' ' + unit_.name;
+  return text + '\n' +
+         (before > 0 ? BreakdownView::tr("%1, %2 against pinned").arg(change, signed_percent(part.seconds / before - 1))
+                     : BreakdownView::tr("%1 against pinned").arg(change));
 }
 
 std::vector<HotSpot> BreakdownView::hot_spots() const {
   std::vector<HotSpot> spots;
   for (std::size_t i = bars_.size(); i-- > 0;) {
     double from = 0;
-    for (const BreakdownPart& part : bars_[i].parts) {
-      spots.push_back(
-          {area(i, from, from + part.seconds),
-           BreakdownView::tr("%1, %2: %3\n%4 of a step of %5")
-               .arg(bars_[i].name, cause_name(part.cause), QString::fromStdString(format_time(part.seconds)),
-                    QString::fromStdString(format_percent(part.seconds / bars_[i].step_s)),
-                    QString::fromStdString(format_time(bars_[i].step_s)))});
+    for (const BreakdownPart& part : drawn_parts(bars_[i])) {
+      spots.push_back({area(i, from, from + part.seconds), callout(bars_[i], part)});
       from += part.seconds;
     }
   }
   return spots;
 }
 
+void BreakdownView::ask_for(int spot) const {
+  for (auto bar = bars_.rbegin(); bar != bars_.rend() && focus_asked; ++bar) {
+    const auto parts = drawn_parts(*bar);
+    if (spot < static_cast<int>(parts.size()))
+      return focus_asked({bar->strategy, bar->gpus, parts[static_cast<std::size_t>(spot)].cause, false, false});
+    spot -= static_cast<int>(parts.size());
+  }
+}
+
+// Every cause that any bar has, also those too small for the picture, of every run.
 DataTable BreakdownView::table() const {
   DataTable table;
+  const std::vector<Cause> causes = [&] {
+    std::vector<Cause> found = visible_causes(all_, 0);
+    if (std::any_of(all_.begin(), all_.end(), [](const BreakdownBar& b) { return b.part_s(Cause::Other) > 0; }))
+      found.push_back(Cause::Other);
+    return found;
+  }();
   table.header = {BreakdownView::tr("run"), BreakdownView::tr("step (%1)").arg(unit_.name)};
-  for (const Cause cause : causes_) table.header << QStringLiteral("%1 (%2)").arg(cause_name(cause), unit_.name);
+  if (shown_.baseline)
+    table.header << BreakdownView::tr("against pinned (%1)").arg(unit_.name) << BreakdownView::tr("against pinned (%)");
+  for (const Cause cause : causes)
+    table.header << QStringLiteral("%1 (%2)").arg(cause_name(cause, devices_), unit_.name);
   table.header << BreakdownView::tr("hidden communication (%1)").arg(unit_.name);
-  for (auto bar = bars_.rbegin(); bar != bars_.rend(); ++bar) {
-    const auto number = [&](double seconds) { return QString::fromStdString(format_column(seconds / unit_.scale, 4)); };
-    QStringList row = {bar->name, number(bar->step_s)};
-    for (const Cause cause : causes_) {
-      double seconds = 0;
-      for (const BreakdownPart& part : bar->parts) seconds += part.cause == cause ? part.seconds : 0;
-      row << number(seconds);
-    }
-    table.rows.push_back(row << number(bar->hidden_s));
+  if (!shown_.measured.empty()) table.header << BreakdownView::tr("file");
+  const auto number = [&](double seconds) { return QString::fromStdString(format_column(seconds / unit_.scale, 4)); };
+  for (const BreakdownBar& bar : all_) {
+    QStringList row = {bar.name, number(bar.step_s)};
+    if (shown_.baseline && bar.pinned_s)
+      row << number(bar.step_s - *bar.pinned_s)
+          << QString::fromStdString(fmt::format("{:+.2f}", (bar.step_s / *bar.pinned_s - 1) * 100));
+    else if (shown_.baseline)
+      row << QString() << QString();
+    for (const Cause cause : causes) row << number(bar.part_s(cause));
+    row << number(bar.hidden_s);
+    if (!shown_.measured.empty()) row << bar.file;
+    table.rows.push_back(row);
   }
   return table;
 }
 
 QString BreakdownView::description() const {
-  if (bars_.empty()) return {};
+  const auto last = std::find_if(bars_.begin(), bars_.end(), [](const BreakdownBar& bar) { return bar.present; });
+  if (last == bars_.end()) return {};
   QStringList parts;
-  const BreakdownBar& bar = bars_.front();  // the last run of the result
-  for (const BreakdownPart& part : bar.parts)
-    parts << QStringLiteral("%1 %2").arg(cause_name(part.cause), QString::fromStdString(format_time(part.seconds)));
-  return BreakdownView::tr("A step of %1 takes %2: %3.")
-      .arg(bar.name, QString::fromStdString(format_time(bar.step_s)), parts.join(QStringLiteral(", ")));
+  for (const BreakdownPart& part : drawn_parts(*last))
+    parts << QStringLiteral("%1 %2").arg(part_name(part.cause), time_text(part.seconds));
+  QString text = BreakdownView::tr("A step of %1 takes %2: %3.")
+                     .arg(last->name, time_text(last->step_s), parts.join(QStringLiteral(", ")));
+  if (last->pinned_s)
+    text +=
+        ' ' + BreakdownView::tr("That is %1 against pinned.").arg(signed_percent(last->step_s / *last->pinned_s - 1));
+  return text;
 }
 
 void BreakdownView::paint(QPainter& painter, const QRectF& target) {

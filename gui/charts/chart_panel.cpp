@@ -15,7 +15,7 @@ namespace lockstep::gui {
 namespace {
 
 constexpr qreal kPad = 14;
-constexpr qreal kSwatch = 22;
+constexpr qreal kSwatch = kLegendSwatch;
 constexpr qreal kReach = 24;  // pixels from the pointer to a point
 
 QFont heading_font() {
@@ -23,6 +23,26 @@ QFont heading_font() {
   font.setPointSizeF(font.pointSizeF() * 1.15);
   font.setBold(true);
   return font;
+}
+
+}  // namespace
+
+void draw_marker(QPainter& painter, const QPointF& centre, qreal radius, int source) {
+  const qreal r = radius, s = radius * 0.85;
+  switch (source % 4) {
+    case 0:
+      painter.drawPolygon(
+          QPolygonF({centre - QPointF(0, r), centre + QPointF(r, 0), centre + QPointF(0, r), centre - QPointF(r, 0)}));
+      return;
+    case 1:
+      painter.drawRect(QRectF(centre - QPointF(s, s), centre + QPointF(s, s)));
+      return;
+    case 2:
+      painter.drawPolygon(QPolygonF({centre - QPointF(0, r), centre + QPointF(r, s), centre + QPointF(-r, s)}));
+      return;
+    default:
+      painter.drawEllipse(centre, s, s);
+  }
 }
 
 void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box) {
@@ -37,6 +57,12 @@ void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box) {
       painter.setPen(pen);
       painter.drawLine(left, right);
       return;
+    case LegendItem::Mark::DashDotted:
+      pen.setWidthF(1.5);
+      pen.setDashPattern({5, 2, 1, 2});
+      painter.setPen(pen);
+      painter.drawLine(left, right);
+      return;
     case LegendItem::Mark::Dotted:
       painter.setPen(QPen(item.colour, 1.6, Qt::DotLine));
       painter.drawLine(left, right);
@@ -47,9 +73,14 @@ void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box) {
       return;
     case LegendItem::Mark::Point:
       painter.setPen(QPen(item.colour, 1.6));
-      painter.drawLine(square.center() - QPointF(0, 7), square.center() + QPointF(0, 7));
       painter.setBrush(theme().surface);
-      painter.drawEllipse(square.center(), 3.6, 3.6);
+      draw_marker(painter, square.center(), 5.5, item.marker);
+      return;
+    case LegendItem::Mark::Whisker:
+      painter.setPen(QPen(item.colour, 1.6));
+      painter.drawLine(square.center() - QPointF(0, 6), square.center() + QPointF(0, 6));
+      for (const qreal y : {-6.0, 6.0})
+        painter.drawLine(square.center() + QPointF(-4, y), square.center() + QPointF(4, y));
       return;
     case LegendItem::Mark::Hollow:
       painter.setPen(QPen(item.colour, 1.4));
@@ -68,8 +99,6 @@ void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box) {
     }
   }
 }
-
-}  // namespace
 
 void hatch(QPainter& painter, const QRectF& area, const QColor& colour) {
   if (area.width() < 1 || area.height() < 1) return;
@@ -271,6 +300,11 @@ void ChartPanel::mouseMoveEvent(QMouseEvent* event) {
   select(best);
 }
 
+void ChartPanel::mouseReleaseEvent(QMouseEvent* event) {
+  QChartView::mouseReleaseEvent(event);
+  if (event->button() == Qt::LeftButton && activated_ && current_ >= 0) activated_(current_);
+}
+
 void ChartPanel::leaveEvent(QEvent* event) {
   QChartView::leaveEvent(event);
   if (!hasFocus()) select(-1);
@@ -287,6 +321,8 @@ void ChartPanel::keyPressEvent(QKeyEvent* event) {
     const int step = event->key() == Qt::Key_Right ? 1 : -1;
     select(current_ < 0 ? (step > 0 ? 0 : count - 1) : (current_ + step + count) % count);
     setAccessibleDescription(spots_[static_cast<std::size_t>(current_)].text);
+  } else if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && activated_ && current_ >= 0) {
+    activated_(current_);
   } else if (event->key() == Qt::Key_Escape && current_ >= 0) {
     select(-1);
   } else {

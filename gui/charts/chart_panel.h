@@ -12,10 +12,11 @@ namespace lockstep::gui {
 class ChartOverlay;
 
 struct LegendItem {
-  enum class Mark { Line, Dashed, Thin, Dotted, Band, Box, Hatched, Hollow, Point };
+  enum class Mark { Line, Dashed, DashDotted, Thin, Dotted, Band, Box, Hatched, Hollow, Point, Whisker };
   Mark mark = Mark::Box;
   QColor colour;
   QString text;
+  int marker = 0;  // of a Point: its shape
 };
 
 // A place that can be asked about: an area in values of a series.
@@ -26,6 +27,12 @@ struct HotSpot {
 
 // The hatching of exposed communication: lines, because a pattern brush is lost in some SVG viewers.
 void hatch(QPainter& painter, const QRectF& area, const QColor& colour);
+
+// A measured point: diamond, square, triangle and circle for the first four sources, then again.
+void draw_marker(QPainter& painter, const QPointF& centre, qreal radius, int source);
+// The mark of a legend item at the left of its box, kLegendSwatch wide.
+void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box);
+inline constexpr qreal kLegendSwatch = 22;
 
 class ChartPanel : public QChartView {
   Q_OBJECT
@@ -41,6 +48,8 @@ class ChartPanel : public QChartView {
   void set_hot_spots(std::vector<HotSpot> spots, QAbstractSeries* series);
   // Called before the chart is seen or painted: whoever fills it may wait until then.
   void set_filler(std::function<void()> fill) { fill_ = std::move(fill); }
+  // Called with the hot spot that is clicked, or chosen by Enter.
+  void set_activated(std::function<void(int)> activated) { activated_ = std::move(activated); }
   void set_faded(bool faded);                // stale: grey
   void set_empty_text(const QString& text);  // where there is nothing to show; empty: there is
 
@@ -52,6 +61,7 @@ class ChartPanel : public QChartView {
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
@@ -70,6 +80,7 @@ class ChartPanel : public QChartView {
   std::vector<QPointF> legend_places_;
   std::function<void(QPainter&)> overlay_draw_;
   std::function<void()> fill_;
+  std::function<void(int)> activated_;
   std::vector<HotSpot> spots_;
   QAbstractSeries* series_ = nullptr;
   ChartOverlay* overlay_ = nullptr;

@@ -1,5 +1,7 @@
 #include "gui/charts/scaling_view.h"
 
+#include <fmt/format.h>
+
 #include <QApplication>
 #include <QAreaSeries>
 #include <QCategoryAxis>
@@ -9,159 +11,12 @@
 #include <QValueAxis>
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "gui/app/theme.h"
+#include "gui/compare/difference.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
-namespace {
-
-double value_of(const Run& run, Metric metric) {
-  switch (metric) {
-    case Metric::Efficiency:
-      return run.efficiency;
-    case Metric::Throughput:
-      return run.throughput;
-    case Metric::StepTime:
-      break;
-  }
-  return run.step_time_s;
-}
-
-// The same run as if its step took `step_s`.
-double value_at(const Run& run, Metric metric, double step_s) {
-  if (metric == Metric::StepTime) return step_s;
-  return value_of(run, metric) * run.step_time_s / step_s;
-}
-
-// ln(end of the band / step) that the run has beyond the single GPU's.
-double beyond(double run_end, double run_step, double single_end, double single_step) {
-  const double own = std::log(run_end / run_step), shared = std::log(single_end / single_step);
-  return std::sqrt(std::max(0.0, own * own - shared * shared));
-}
-
-void add_band_to(ScalingPoint& point, const Run& run, const Run* single, Metric metric) {
-  if (!run.uncertainty) return;
-  double low_s = run.uncertainty->low, high_s = run.uncertainty->high;
-  if (metric == Metric::Efficiency) {
-    if (single == nullptr || !single->uncertainty) return;
-    const Uncertainty& shared = *single->uncertainty;
-    low_s = run.step_time_s * std::exp(-beyond(low_s, run.step_time_s, shared.low, single->step_time_s));
-    high_s = run.step_time_s * std::exp(beyond(high_s, run.step_time_s, shared.high, single->step_time_s));
-  }
-  const double a = value_at(run, metric, low_s), b = value_at(run, metric, high_s);
-  point.low = std::min({a, b, point.value});
-  point.high = std::max({a, b, point.value});
-}
-
-void add_whiskers_to(ScalingPoint& point, const Run& run, Metric metric) {
-  double least = 0, most = 0;
-  for (const Samples& repeat : run.samples)
-    for (const double step_s : repeat.step_times_s) {
-      least = point.samples == 0 ? step_s : std::min(least, step_s);
-      most = std::max(most, step_s);
-      ++point.samples;
-    }
-  if (point.samples == 0 || least <= 0) return;
-  const double a = value_at(run, metric, least), b = value_at(run, metric, most);
-  point.low = std::min(a, b);
-  point.high = std::max(a, b);
-}
-
-const Run* single_of(const Result& result) {
-  for (const Run* run : runs_of(result))
-    if (run->strategy == Strategy::Single) return run;
-  return nullptr;
-}
-
-void add_lines_of(std::vector<ScalingLine>& lines, const Result& result, Metric metric, ScalingLine::Kind kind,
-                  const QString& suffix) {
-  const Run* single = single_of(result);
-  for (const Strategy strategy : {Strategy::Single, Strategy::Dp, Strategy::DpCpp, Strategy::Ddp}) {
-    ScalingLine line;
-    line.kind = kind;
-    line.strategy = strategy;
-    line.name = strategy_name(strategy) + suffix;
-    for (const Run* run : runs_of(result)) {
-      if (run->strategy != strategy) continue;
-      ScalingPoint point{run->gpus, value_of(*run, metric), {}, {}, 0};
-      if (point.value <= 0) continue;
-      if (kind == ScalingLine::Kind::Measured)
-        add_whiskers_to(point, *run, metric);
-      else
-        add_band_to(point, *run, single, metric);
-      line.points.push_back(point);
-    }
-    std::stable_sort(line.points.begin(), line.points.end(),
-                     [](const ScalingPoint& a, const ScalingPoint& b) { return a.gpus < b.gpus; });
-    if (!line.points.empty()) lines.push_back(std::move(line));
-  }
-}
-
-// Perfect scaling from one GPU: as efficient, n times the throughput, the same step (weak) or 1/n of it (strong).
-void add_ideal(std::vector<ScalingLine>& lines, const Result& result, Metric metric) {
-  const Run* single = single_of(result);
-  if (single == nullptr) return;
-  ScalingLine ideal;
-  ideal.kind = ScalingLine::Kind::Ideal;
-  ideal.name = ScalingView::tr("ideal");
-  std::set<int> gpus;
-  bool strong = false;
-  for (const Run* run : runs_of(result)) {
-    gpus.insert(run->gpus);
-    strong = strong || run->scaling == "strong";
-  }
-  for (const int n : gpus) {
-    double value = metric == Metric::Efficiency ? 1 : value_of(*single, metric);
-    if (metric == Metric::Throughput) value *= n;
-    if (metric == Metric::StepTime && strong) value /= n;
-    ideal.points.push_back({n, value, {}, {}, 0});
-  }
-  if (ideal.points.size() > 1) lines.push_back(std::move(ideal));
-}
-
-QString unit_text(const Shown& shown, Metric metric, const AxisUnit& unit) {
-  switch (metric) {
-    case Metric::Efficiency:
-      return ScalingView::tr("% of one GPU's speed, per GPU");
-    case Metric::Throughput: {
-      const auto runs = shown.result ? runs_of(*shown.result) : std::vector<const Run*>();
-      return runs.empty() ? QString() : QString::fromStdString(runs.front()->throughput_unit);
-    }
-    case Metric::StepTime:
-      break;
-  }
-  return ScalingView::tr("%1 per optimizer step").arg(unit.name);
-}
-
-std::vector<int> gpus_of(const std::vector<ScalingLine>& lines) {
-  std::set<int> all;
-  for (const ScalingLine& line : lines)
-    for (const ScalingPoint& point : line.points) all.insert(point.gpus);
-  return {all.begin(), all.end()};
-}
-
-}  // namespace
-
-std::vector<ScalingLine> scaling_lines(const Shown& shown, Metric metric) {
-  std::vector<ScalingLine> lines;
-  if (shown.result) add_ideal(lines, *shown.result, metric);
-  if (shown.baseline)
-    add_lines_of(lines, *shown.baseline, metric, ScalingLine::Kind::Baseline, ScalingView::tr(" pinned"));
-  if (shown.result) add_lines_of(lines, *shown.result, metric, ScalingLine::Kind::Predicted, {});
-  for (const MeasuredResult& one : shown.measured)
-    add_lines_of(lines, *one.result, metric, ScalingLine::Kind::Measured, ScalingView::tr(" measured"));
-  return lines;
-}
-
-QString metric_text(double value, Metric metric, const AxisUnit& unit) {
-  if (metric == Metric::Efficiency) return three_digits(value * 100) + QStringLiteral(" %");
-  if (metric == Metric::StepTime) return three_digits(value / unit.scale) + ' ' + unit.name;
-  return three_digits(value);
-}
-
 ScalingView::ScalingView(Metric metric) : metric_(metric), panel_(new ChartPanel) {
   x_ = new QCategoryAxis(panel_->chart());
   x_->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
@@ -195,6 +50,7 @@ QString ScalingView::title() const {
 
 void ScalingView::show_result(const Shown& shown) {
   shown_ = shown;
+  devices_ = devices_of(shown);
   lines_ = scaling_lines(shown_, metric_);
   highest_ = 0;
   for (const ScalingLine& line : lines_)
@@ -211,6 +67,21 @@ void ScalingView::show_result(const Shown& shown) {
   if (panel_) panel_->setAccessibleDescription(description());
 }
 
+QString ScalingView::unit_text() const {
+  switch (metric_) {
+    case Metric::Efficiency:
+      return devices_ == Devices::Cores ? ScalingView::tr("% of one core's speed, per core")
+                                        : ScalingView::tr("% of one GPU's speed, per GPU");
+    case Metric::Throughput: {
+      const auto runs = shown_.result ? runs_of(*shown_.result) : std::vector<const Run*>();
+      return runs.empty() ? QString() : QString::fromStdString(runs.front()->throughput_unit);
+    }
+    case Metric::StepTime:
+      break;
+  }
+  return ScalingView::tr("%1 per optimizer step").arg(unit_.name);
+}
+
 void ScalingView::theme_changed() {
   drawn_ = false;
   if (panel_ && panel_->isVisible()) draw();
@@ -221,7 +92,7 @@ void ScalingView::draw() {
   if (!panel_) return;
   drawn_ = true;
   panel_->chart()->removeAllSeries();
-  panel_->set_heading(title(), unit_text(shown_, metric_, unit_));
+  panel_->set_heading(title(), unit_text());
   draw_axes(in_unit(highest_));
   for (const ScalingLine& line : lines_) add_band(line);
   for (const ScalingLine& line : lines_) add_line(line);
@@ -253,9 +124,9 @@ void ScalingView::draw_axes(double highest) {
   const std::vector<int> all = gpus_of(lines_);
   if (!all.empty()) {
     const std::vector<int> shown = labelled(all, 9);
-    for (const int g : shown) x_->append(g == 1 ? ScalingView::tr("1 GPU") : QString::number(g), std::log2(g));
+    for (const int g : shown) x_->append(g == 1 ? device_count(1, devices_) : QString::number(g), std::log2(g));
     const double span = std::max(1.0, std::log2(static_cast<double>(all.back()) / all.front()));
-    x_->setRange(std::log2(all.front()) - 0.06 * span, std::log2(all.back()) + 0.16 * span);
+    x_->setRange(std::log2(all.front()) - 0.06 * span, std::log2(all.back()) + (shown_.baseline ? 0.34 : 0.16) * span);
   }
   // Fixed numbers of ticks: with a distance between ticks, a range that is set first may hold millions of them.
   const Ticks ticks = nice_ticks(0, highest, 5);
@@ -295,6 +166,8 @@ void ScalingView::add_line(const ScalingLine& line) {
   if (line.kind == ScalingLine::Kind::Ideal) pen = QPen(theme().muted, 1.2, Qt::DashLine);
   if (line.kind == ScalingLine::Kind::Baseline) pen.setWidthF(1.3);
   if (line.kind == ScalingLine::Kind::Baseline) pen.setDashPattern({1, 2.5});
+  if (line.kind == ScalingLine::Kind::Loaded) pen.setWidthF(1.5);
+  if (line.kind == ScalingLine::Kind::Loaded) pen.setDashPattern({6, 2, 1, 2});
   if (line.kind == ScalingLine::Kind::Predicted && shown_.estimated) pen.setDashPattern({3, 2.2});
   series->setPen(pen);
   panel_->chart()->addSeries(series);
@@ -327,24 +200,22 @@ void ScalingView::draw_whiskers(QPainter& painter, const ScalingLine& line) cons
     }
     painter.setPen(QPen(colour, 1.4));
     painter.setBrush(theme().strategy(line.strategy));
-    painter.drawPolygon(
-        QPolygonF({centre - QPointF(0, 6), centre + QPointF(6, 0), centre + QPointF(0, 6), centre - QPointF(6, 0)}));
+    draw_marker(painter, centre, 6, line.source);
   }
 }
 
-// At the right end of each line; names that would touch move apart.
+// At the right end of each line, with the difference from the pinned one; names that would touch move apart.
 void ScalingView::draw_names(QPainter& painter) const {
   struct Name {
     qreal y;
     QPointF end;
-    QString text;
-    QColor colour;
+    const ScalingLine* line;
   };
   std::vector<Name> names;
   for (const ScalingLine& line : lines_)
     if (line.kind == ScalingLine::Kind::Predicted && line.strategy != Strategy::Single) {
       const QPointF end = panel_->place_of(at(line.points.back()));
-      names.push_back({end.y(), end, line.name, theme().strategy(line.strategy)});
+      names.push_back({end.y(), end, &line});
     }
   std::sort(names.begin(), names.end(), [](const Name& a, const Name& b) { return a.y < b.y; });
   QFont font = QApplication::font();
@@ -353,55 +224,74 @@ void ScalingView::draw_names(QPainter& painter) const {
   const QFontMetricsF metrics(font);
   for (std::size_t i = 1; i < names.size(); ++i) names[i].y = std::max(names[i].y, names[i - 1].y + metrics.height());
   for (const Name& name : names) {
-    painter.setPen(name.colour);
-    painter.drawText(QPointF(name.end.x() + 9, name.y + metrics.ascent() / 2 - 1), name.text);
+    const QPointF at(name.end.x() + 9, name.y + metrics.ascent() / 2 - 1);
+    painter.setFont(font);
+    painter.setPen(theme().strategy(name.line->strategy));
+    painter.drawText(at, name.line->name);
+    const auto& difference = name.line->points.back().difference;
+    if (!difference) continue;
+    painter.setFont(QApplication::font());
+    painter.setPen(change_colour(difference->relative, metric_ != Metric::StepTime, difference->unsure));
+    painter.drawText(at + QPointF(metrics.horizontalAdvance(name.line->name) + 6, 0),
+                     signed_percent(difference->relative));
   }
 }
 
 std::vector<LegendItem> ScalingView::legend() const {
   std::vector<LegendItem> items;
-  const auto item = [&](LegendItem::Mark mark, const QColor& colour, const char* text) {
-    items.push_back({mark, colour, ScalingView::tr(text)});
-  };
   if (!shown_.result) return items;
   const QColor first = theme().text;
+  const auto item = [&](LegendItem::Mark mark, const QString& text) { items.push_back({mark, first, text}); };
   if (shown_.estimated)
-    item(LegendItem::Mark::Dashed, first, QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "estimate"));
+    item(LegendItem::Mark::Dashed, ScalingView::tr("estimate"));
   else
-    item(LegendItem::Mark::Line, first, QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "predicted"));
+    item(LegendItem::Mark::Line, ScalingView::tr("predicted"));
   const bool banded = std::any_of(lines_.begin(), lines_.end(), [](const ScalingLine& line) {
     return line.kind == ScalingLine::Kind::Predicted && line.strategy != Strategy::Single && line.points.size() > 1 &&
            line.points.front().low;
   });
-  if (banded) item(LegendItem::Mark::Band, first, QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "80 % band"));
-  if (shown_.baseline) {
-    item(LegendItem::Mark::Dotted, first, QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "pinned"));
+  if (banded)
+    item(LegendItem::Mark::Band,
+         metric_ == Metric::Efficiency ? ScalingView::tr("80 % band, at least ±3 %") : ScalingView::tr("80 % band"));
+  if (shown_.baseline) item(LegendItem::Mark::Dotted, ScalingView::tr("pinned"));
+  bool measured = false;
+  for (std::size_t i = 0; i < shown_.measured.size(); ++i) {
+    const bool is_measured = shown_.measured[i].result->kind == "measured";
+    LegendItem one{is_measured ? LegendItem::Mark::Point : LegendItem::Mark::DashDotted, first,
+                   loaded_title(shown_, i)};
+    one.marker = static_cast<int>(i);
+    items.push_back(one);
+    measured = measured || is_measured;
   }
-  if (!shown_.measured.empty())
-    item(LegendItem::Mark::Point, first,
-         QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "measured: median, fastest to slowest step"));
-  item(LegendItem::Mark::Thin, theme().muted, QT_TRANSLATE_NOOP("lockstep::gui::ScalingView", "ideal"));
+  if (measured) items.push_back({LegendItem::Mark::Whisker, first, ScalingView::tr("fastest to slowest step")});
+  items.push_back({LegendItem::Mark::Thin, theme().muted, ScalingView::tr("ideal")});
   return items;
+}
+
+QString ScalingView::point_text(const ScalingLine& line, const ScalingPoint& point) const {
+  QString text = ScalingView::tr("%1, %2: %3")
+                     .arg(line.name, device_count(point.gpus, devices_), metric_text(point.value, metric_, unit_));
+  if (point.low && line.kind != ScalingLine::Kind::Measured)
+    text += '\n' + ScalingView::tr("8 of 10 cases: %1 to %2")
+                       .arg(metric_text(*point.low, metric_, unit_), metric_text(*point.high, metric_, unit_));
+  if (line.kind == ScalingLine::Kind::Measured && point.low)
+    text += '\n' + ScalingView::tr("steps from %1 to %2, n = %3")
+                       .arg(metric_text(*point.low, metric_, unit_), metric_text(*point.high, metric_, unit_))
+                       .arg(point.samples);
+  if (line.kind == ScalingLine::Kind::Measured || line.kind == ScalingLine::Kind::Loaded)
+    text += '\n' + loaded_title(shown_, static_cast<std::size_t>(line.source));
+  if (point.difference)
+    text += '\n' + ScalingView::tr("%1 against pinned").arg(difference_text(*point.difference, metric_, unit_)) +
+            (point.difference->unsure ? ScalingView::tr(" (within what both do not know)") : QString());
+  return text;
 }
 
 std::vector<HotSpot> ScalingView::hot_spots() const {
   std::vector<HotSpot> spots;
   for (const ScalingLine& line : lines_) {
     if (line.kind == ScalingLine::Kind::Ideal) continue;
-    for (const ScalingPoint& point : line.points) {
-      QString text = ScalingView::tr("%1, %2 GPUs: %3")
-                         .arg(line.name)
-                         .arg(point.gpus)
-                         .arg(metric_text(point.value, metric_, unit_));
-      if (point.low && line.kind != ScalingLine::Kind::Measured)
-        text += '\n' + ScalingView::tr("8 of 10 cases: %1 to %2")
-                           .arg(metric_text(*point.low, metric_, unit_), metric_text(*point.high, metric_, unit_));
-      if (line.kind == ScalingLine::Kind::Measured && point.low)
-        text += '\n' + ScalingView::tr("steps from %1 to %2, n = %3")
-                           .arg(metric_text(*point.low, metric_, unit_), metric_text(*point.high, metric_, unit_))
-                           .arg(point.samples);
-      spots.push_back({QRectF(at(point), QSizeF(0, 0)), text});
-    }
+    for (const ScalingPoint& point : line.points)
+      spots.push_back({QRectF(at(point), QSizeF(0, 0)), point_text(line, point)});
   }
   return spots;
 }
@@ -410,21 +300,37 @@ DataTable ScalingView::table() const {
   DataTable table;
   const QString unit = metric_ == Metric::Efficiency ? QStringLiteral("%")
                        : metric_ == Metric::StepTime ? unit_.name
-                                                     : unit_text(shown_, metric_, unit_);
+                                                     : unit_text();
   table.header = {ScalingView::tr("line"),
-                  ScalingView::tr("GPUs"),
+                  devices_word(devices_),
                   QStringLiteral("%1 (%2)").arg(title().toLower(), unit),
                   ScalingView::tr("low (%1)").arg(unit),
                   ScalingView::tr("high (%1)").arg(unit),
                   ScalingView::tr("n")};
+  if (!shown_.measured.empty()) table.header << ScalingView::tr("file");
+  if (shown_.baseline)
+    table.header
+        << ScalingView::tr("against pinned (%1)").arg(metric_ == Metric::Efficiency ? ScalingView::tr("points") : unit)
+        << ScalingView::tr("against pinned (%)");
   const auto number = [&](std::optional<double> value) {
     return value ? QString::fromStdString(format_column(in_unit(*value), 4)) : QString();
   };
   for (const ScalingLine& line : lines_) {
     if (line.kind == ScalingLine::Kind::Ideal) continue;
-    for (const ScalingPoint& point : line.points)
-      table.rows.push_back({line.name, QString::number(point.gpus), number(point.value), number(point.low),
-                            number(point.high), point.samples > 0 ? QString::number(point.samples) : QString()});
+    const bool loaded = line.kind == ScalingLine::Kind::Measured || line.kind == ScalingLine::Kind::Loaded;
+    for (const ScalingPoint& point : line.points) {
+      QStringList row = {line.name,           QString::number(point.gpus),
+                         number(point.value), number(point.low),
+                         number(point.high),  point.samples > 0 ? QString::number(point.samples) : QString()};
+      if (!shown_.measured.empty())
+        row << (loaded ? shown_.measured[static_cast<std::size_t>(line.source)].name : QString());
+      if (shown_.baseline && point.difference)
+        row << number(point.difference->absolute)
+            << QString::fromStdString(fmt::format("{:+.2f}", point.difference->relative * 100));
+      else if (shown_.baseline)
+        row << QString() << QString();
+      table.rows.push_back(row);
+    }
   }
   return table;
 }
@@ -434,11 +340,12 @@ QString ScalingView::description() const {
   for (const ScalingLine& line : lines_) {
     if (line.kind != ScalingLine::Kind::Predicted || line.strategy == Strategy::Single || line.points.empty()) continue;
     const ScalingPoint &a = line.points.front(), &b = line.points.back();
-    sentences << ScalingView::tr("%1 of %2 goes from %3 on %4 to %5 on %6 GPUs.")
+    sentences << ScalingView::tr("%1 of %2 goes from %3 on %4 to %5 on %6.")
                      .arg(title(), line.name, metric_text(a.value, metric_, unit_))
                      .arg(a.gpus)
-                     .arg(metric_text(b.value, metric_, unit_))
-                     .arg(b.gpus);
+                     .arg(metric_text(b.value, metric_, unit_), device_count(b.gpus, devices_));
+    if (b.difference)
+      sentences << ScalingView::tr("That is %1 against pinned.").arg(difference_text(*b.difference, metric_, unit_));
   }
   return sentences.join(' ');
 }

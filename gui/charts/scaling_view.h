@@ -4,40 +4,15 @@
 
 #include <QCoreApplication>
 #include <QPointer>
-#include <optional>
 
-#include "gui/charts/axis.h"
 #include "gui/charts/chart_panel.h"
-#include "gui/charts/view.h"
+#include "gui/charts/device_words.h"
+#include "gui/charts/scaling_lines.h"
 
 class QCategoryAxis;
 class QValueAxis;
 
 namespace lockstep::gui {
-
-enum class Metric { Efficiency, Throughput, StepTime };
-
-// One point of a line. Efficiency is a fraction, throughput samples per second, step time seconds.
-struct ScalingPoint {
-  int gpus = 1;
-  double value = 0;
-  std::optional<double> low, high;  // predicted: the 80 % band; measured: the fastest and slowest step
-  int samples = 0;                  // measured: steps
-};
-
-struct ScalingLine {
-  enum class Kind { Predicted, Baseline, Measured, Ideal };
-  Kind kind = Kind::Predicted;
-  Strategy strategy = Strategy::Single;
-  QString name;                      // "DDP", "DDP measured"
-  std::vector<ScalingPoint> points;  // by number of GPUs
-};
-
-// What the chart draws, as numbers. Band of the efficiency: what a run's band in ln(step) has beyond that of the single
-// GPU, as both share the uncertain kernel and host times (docs/cost-models.md, bands add as squares).
-std::vector<ScalingLine> scaling_lines(const Shown& shown, Metric metric);
-
-QString metric_text(double value, Metric metric, const AxisUnit& unit);  // "94.9 %", "137 ms", "7450"
 
 class ScalingView : public View {
   Q_DECLARE_TR_FUNCTIONS(lockstep::gui::ScalingView)
@@ -63,6 +38,8 @@ class ScalingView : public View {
   void draw_over(QPainter& painter) const;
   void draw_whiskers(QPainter& painter, const ScalingLine& line) const;
   void draw_names(QPainter& painter) const;
+  QString unit_text() const;
+  QString point_text(const ScalingLine& line, const ScalingPoint& point) const;
   std::vector<LegendItem> legend() const;
   std::vector<HotSpot> hot_spots() const;
   QPointF at(const ScalingPoint& point) const;
@@ -74,6 +51,7 @@ class ScalingView : public View {
   QValueAxis* y_ = nullptr;
   AxisUnit unit_;
   Shown shown_;
+  Devices devices_ = Devices::Gpus;
   std::vector<ScalingLine> lines_;
   double highest_ = 0;
   bool drawn_ = false;  // a hidden chart waits until it is seen

@@ -5,10 +5,13 @@
 
 #include <QRectF>
 #include <QString>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gui/charts/data_table.h"
+#include "simulator/exchange/trace_runs.h"
 #include "simulator/result/result.h"
 #include "topologies/topology.h"
 
@@ -22,6 +25,9 @@ struct MeasuredResult {
   std::shared_ptr<const Result> result;
 };
 
+struct BucketCurve;  // gui/sweep/bucket_curve.h
+struct SweepGrid;    // gui/sweep/sweep_grid.h
+
 struct Shown {
   std::shared_ptr<const Result> result;      // the newest prediction; nullptr where there is none
   std::shared_ptr<const Topology> topology;  // the machine of the scenario; nullptr where there is none
@@ -29,7 +35,27 @@ struct Shown {
   bool stale = false;                        // the scenario is another one by now
   std::vector<MeasuredResult> measured;
   std::shared_ptr<const Result> baseline;  // pinned; nullptr where nothing is
+  QString baseline_name;                   // of the scenario that was open then
+  bool baseline_estimated = false;         // pinned before it was simulated
+  std::shared_ptr<const BucketCurve> bucket_curve, baseline_curve;
+  std::shared_ptr<const SweepGrid> sweep;
+  bool spans_estimated = false;  // the timelines are the estimate's, without contention
+  TraceFiles traces;             // that were opened
 };
+
+// A part of a run's step, to be found in the timeline: the spans of a cause, or all collectives or copies.
+struct Focus {
+  Strategy strategy = Strategy::Single;
+  int gpus = 1;
+  std::optional<Cause> cause;
+  bool collectives = false, copies = false;
+  bool operator==(const Focus&) const = default;
+};
+
+// What stands beside a prediction, shortly: "measured", "prediction", with a number where there are several.
+QString loaded_name(const Shown& shown, std::size_t index);
+// With its file: "measured 2: b.json".
+QString loaded_title(const Shown& shown, std::size_t index);
 
 class View {
  public:
@@ -42,6 +68,9 @@ class View {
   virtual QString description() const = 0;                          // the message as a sentence, for screen readers
   virtual void paint(QPainter& painter, const QRectF& target) = 0;  // for export, whatever size the widget has
   virtual void theme_changed() = 0;
+
+  // Set by the window; a view calls it when somebody asks where in the timeline a part of it is.
+  std::function<void(const Focus&)> focus_asked;
 };
 
 // The runs of a result that ran, in its order.

@@ -32,8 +32,10 @@ constexpr Words kWords[] = {
                        "Over PCIe the bytes themselves take longest: no bucket size hides them.")},
     {"tiny-mlp-launch-bound", "batch.per_gpu=4096",
      QT_TRANSLATE_NOOP("lockstep::gui::Gallery", "Give each GPU a larger batch."),
-     QT_TRANSLATE_NOOP("lockstep::gui::Gallery",
-                       "GPUs wait for the CPU to launch kernels; more GPUs only bring more launches.")},
+     QT_TRANSLATE_NOOP(
+         "lockstep::gui::Gallery",
+         "GPUs wait for the CPU to launch kernels: one process does it for all of them under DataParallel, under "
+         "DDP each has its own.")},
     {"strong-scaling", "batch.global=2048",
      QT_TRANSLATE_NOOP("lockstep::gui::Gallery", "Make the global batch eight times as large."),
      QT_TRANSLATE_NOOP("lockstep::gui::Gallery",

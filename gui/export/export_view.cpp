@@ -112,6 +112,13 @@ bool export_view(View& view, ExportFormat format, const QString& path, QString* 
   return false;
 }
 
+std::vector<View*> views_with_numbers(const std::vector<View*>& views) {
+  std::vector<View*> some;
+  for (View* view : views)
+    if (!view->table().rows.empty()) some.push_back(view);
+  return some;
+}
+
 QStringList export_views(const std::vector<View*>& views, const std::vector<ExportFormat>& formats,
                          const QString& folder, const QString& prefix, QString* why) {
   QStringList files;

@@ -23,6 +23,9 @@ QByteArray picture_bytes(View& view, ExportFormat format);
 // One file. False, with the reason, when it cannot be written.
 bool export_view(View& view, ExportFormat format, const QString& path, QString* why);
 
+// Those that have something to show: without a measurement nothing is compared with one.
+std::vector<View*> views_with_numbers(const std::vector<View*>& views);
+
 // FOLDER/<prefix>-<view>.<suffix> for each view and format. Returns the files; stops at the first that fails.
 QStringList export_views(const std::vector<View*>& views, const std::vector<ExportFormat>& formats,
                          const QString& folder, const QString& prefix, QString* why);

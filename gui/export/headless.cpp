@@ -5,10 +5,12 @@
 #include <cstdio>
 
 #include "gui/app/all_views.h"
+#include "gui/compare/error_rows.h"
 #include "gui/document/gallery.h"
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
 #include "gui/runs/session.h"
+#include "gui/sweep/sweep_runs.h"
 
 namespace lockstep::gui {
 namespace {
@@ -43,16 +45,26 @@ int run_export(const GuiArguments& arguments) {
   ScenarioDocument document;
   const QString file = QString::fromStdString(arguments.files.front());
   Session session(document);
+  QString trouble;
+  QEventLoop loop;
   Errors errors = is_result(file) ? open_result(document, session, file) : open(document, file);
   if (errors.empty()) errors = document.errors();
   for (std::size_t i = 1; i < arguments.files.size() && errors.empty(); ++i)
-    errors = session.add_measured(QString::fromStdString(arguments.files[i]));
+    if (looks_like_trace(arguments.files[i]))
+      session.add_trace(QString::fromStdString(arguments.files[i]));
+    else
+      errors = session.add_measured(QString::fromStdString(arguments.files[i]));
   if (!errors.empty()) {
     complain(errors);
     return 1;
   }
-  QString trouble;
-  QEventLoop loop;
+  QObject::connect(&session, &Session::trace_ended, &loop, [&](const QString&, bool good, const QString& words) {
+    if (!words.isEmpty()) std::fprintf(stderr, "lockstep-gui: %s\n", words.toLocal8Bit().constData());
+    if (!good) trouble = words;
+    if (!session.reading_traces()) loop.quit();
+  });
+  if (session.reading_traces()) loop.exec();
+  if (!trouble.isEmpty()) return 1;
   QObject::connect(&session, &Session::failed, &loop, [&](const QString& why, const QString& last) {
     trouble = last.isEmpty() ? why : last;
     loop.quit();
@@ -66,10 +78,21 @@ int run_export(const GuiArguments& arguments) {
     std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());
     return 2;
   }
+  QObject::connect(&session, &Session::spans_ended, &loop, &QEventLoop::quit);
+  if (session.request_spans()) loop.exec();
   session.add_details_now();
+  SweepRuns sweeps(document, session);
+  bool swept = false;
+  sweeps.finish([&] {
+    swept = true;
+    loop.quit();
+  });
+  if (!swept) loop.exec();
   const std::vector<ViewTab> tabs = all_views();
-  const std::vector<View*> views = views_in(tabs);
-  for (View* view : views) view->show_result(session.shown());
+  for (View* view : views_in(tabs)) view->show_result(session.shown());
+  const std::vector<View*> views = views_with_numbers(views_in(tabs));
+  for (const QString& warning : mismatch_warnings(session.shown()))
+    std::fprintf(stderr, "lockstep-gui: warning: %s\n", warning.toLocal8Bit().constData());
   const QString prefix = QFileInfo(document.name()).completeBaseName();
   const QString folder = QString::fromStdString(arguments.export_folder);
   QStringList files = export_views(views, all_formats(), folder, prefix, &trouble);

@@ -54,6 +54,22 @@ QString body_of(const ReportSource& source, const QStringList& pictures) {
 
 constexpr int kPageDpi = 96;
 
+struct PagePicture {
+  View* view = nullptr;
+  bool wide = false;  // as the page; else half of it
+};
+
+// What the one page shows, in this order; a view that has nothing to show, or none of these ids, is in the HTML only.
+std::vector<PagePicture> on_the_page(const std::vector<View*>& views) {
+  constexpr std::pair<const char*, bool> kPlaces[] = {
+      {"efficiency", false}, {"breakdown", false}, {"timeline", true}, {"throughput", false}, {"topology", false}};
+  std::vector<PagePicture> pictures;
+  for (const auto& [id, wide] : kPlaces)
+    for (View* view : views)
+      if (view->id() == QLatin1String(id) && !view->table().rows.empty()) pictures.push_back({view, wide});
+  return pictures;
+}
+
 // Blocks one below the other on one page, in units of 1/96 inch.
 class PageWriter {
  public:
@@ -68,18 +84,23 @@ class PageWriter {
     y_ += 6;
   }
 
-  // Two charts a line, drawn as vectors.
-  void grid(const std::vector<View*>& views) {
-    constexpr qreal kGap = 14;
-    const qreal width = (size_.width() - kGap) / 2, scale = width / kChart.width();
-    for (std::size_t i = 0; i < views.size(); ++i) {
+  // Drawn as vectors: two a line, or one across.
+  void pictures(const std::vector<PagePicture>& all) {
+    bool left = true;
+    qreal below = y_;
+    for (const PagePicture& one : all) {
+      if (one.wide || left) y_ = below;
+      const QSizeF natural = one.wide ? kWide : kHalf;
+      const qreal width = one.wide ? size_.width() : (size_.width() - kGap) / 2, scale = width / natural.width();
       painter_.save();
-      painter_.translate(i % 2 == 0 ? 0 : width + kGap, y_);
+      painter_.translate(one.wide || left ? 0 : width + kGap, y_);
       painter_.scale(scale, scale);
-      views[i]->paint(painter_, QRectF(QPointF(0, 0), kChart));
+      one.view->paint(painter_, QRectF(QPointF(0, 0), natural));
       painter_.restore();
-      if (i % 2 == 1 || i + 1 == views.size()) y_ += kChart.height() * scale + 8;
+      below = y_ + natural.height() * scale + 6;
+      left = one.wide || !left;
     }
+    y_ = below;
   }
 
   void part(const QString& title, const QString& words) {
@@ -100,7 +121,8 @@ class PageWriter {
   }
 
  private:
-  static constexpr QSizeF kChart{560, 360};
+  static constexpr QSizeF kHalf{560, 330}, kWide{1060, 400};
+  static constexpr qreal kGap = 14;
 
   qreal height_of(const QString& text, const QFont& font) const {
     return QFontMetricsF(font, painter_.device())
@@ -163,7 +185,7 @@ QByteArray pdf_report(const ReportSource& source) {
   page.text(source.question.isEmpty() ? source.name : source.question, 14, QFont::Bold);
   page.text(head.main, 10, QFont::Bold);
   page.text(head.why, 9.5, QFont::Normal);
-  page.grid(source.views);
+  page.pictures(on_the_page(source.views));
   QStringList levers;
   for (const Lever& lever : source.result->answer.levers)
     levers << QStringLiteral("%1:  %2").arg(QString::fromStdString(lever.set), lever_effect(lever));

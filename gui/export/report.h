@@ -1,5 +1,5 @@
-// One page about the open scenario: question, answer, charts, what would help, settings and the command that predicts
-// the same. As HTML with the charts as SVG inside, or as PDF.
+// One page about the open scenario: question, answer, charts, timeline, machine, what would help, settings and the
+// command that predicts the same. As HTML with every view as SVG inside, or as PDF with those that a page has room for.
 #pragma once
 
 #include <QString>

@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 #include <csignal>
+#include <utility>
 
 #include "simulator/base/format.h"
 
@@ -30,6 +31,17 @@ QString lockstep_program() {
   return QStandardPaths::findExecutable(QStringLiteral("lockstep"));
 }
 
+void let_go(QProcess* process) {
+  if (process->state() == QProcess::NotRunning) {
+    process->deleteLater();
+    return;
+  }
+  process->setParent(QCoreApplication::instance());
+  QObject::connect(process, &QProcess::finished, process, &QObject::deleteLater);
+  process->terminate();
+  QTimer::singleShot(kGraceMs, process, &QProcess::kill);
+}
+
 ChildRun::ChildRun(QObject* parent) : QObject(parent) {
   more_.setSingleShot(true);
   more_.setInterval(0);
@@ -45,6 +57,7 @@ void ChildRun::start(const Task& task) {
   rest_.clear();
   complaints_.clear();
   result_.reset();
+  summary_.reset();
   planned_ = false;
   clock_.start();
   process_ = new QProcess(this);
@@ -71,21 +84,11 @@ void ChildRun::finish_early() {
   QTimer::singleShot(kGraceMs, process_, &QProcess::kill);
 }
 
-// The process lives on without us until it has ended.
 void ChildRun::discard() {
   if (process_ == nullptr) return;
-  QProcess* leaving = process_;
-  process_ = nullptr;
   more_.stop();
-  leaving->disconnect(this);
-  if (leaving->state() == QProcess::NotRunning) {
-    leaving->deleteLater();
-    return;
-  }
-  leaving->setParent(QCoreApplication::instance());
-  connect(leaving, &QProcess::finished, leaving, &QObject::deleteLater);
-  leaving->terminate();
-  QTimer::singleShot(kGraceMs, leaving, &QProcess::kill);
+  process_->disconnect(this);
+  let_go(std::exchange(process_, nullptr));
 }
 
 void ChildRun::read() {
@@ -117,6 +120,7 @@ void ChildRun::take(const QByteArray& bytes) {
   }
   if (const auto* one = std::get_if<Run>(&line)) emit run_known(*one);
   if (auto* one = std::get_if<Result>(&line)) result_ = std::make_shared<Result>(std::move(*one));
+  if (const auto* one = std::get_if<SummaryLine>(&line)) summary_ = *one;
   if (const auto* one = std::get_if<ErrorLine>(&line)) complaints_ << harmless(QByteArray::fromStdString(one->message));
   if (std::holds_alternative<BadLine>(line) && complaints_.size() < kMostComplaints)
     complaints_ << tr("not understood: %1").arg(harmless(bytes.left(200)));
@@ -129,11 +133,12 @@ void ChildRun::ended(int code, QProcess::ExitStatus status) {
     if (!line.trimmed().isEmpty()) take(line);
   rest_.clear();
   if (status == QProcess::CrashExit) return fail(tr("lockstep died (signal %1)").arg(code));
-  if (!result_ && !planned_) return fail(tr("lockstep ended with status %1 and no result").arg(code));
+  if (!result_ && !summary_ && !planned_) return fail(tr("lockstep ended with status %1 and no result").arg(code));
   QProcess* gone = process_;
   process_ = nullptr;
   gone->deleteLater();
-  emit finished(result_, static_cast<double>(clock_.elapsed()) / 1e3);
+  const double seconds = static_cast<double>(clock_.elapsed()) / 1e3;
+  result_ ? emit finished(result_, seconds) : emit swept(*summary_, seconds);
 }
 
 void ChildRun::fail(const QString& why) {

@@ -8,6 +8,7 @@
 #include <QStringList>
 #include <QTimer>
 #include <memory>
+#include <optional>
 
 #include "gui/runs/json_lines.h"
 
@@ -41,6 +42,7 @@ class ChildRun : public QObject {
   void run_known(const lockstep::Run& run);
   // result: nullptr where only a plan was asked for.
   void finished(std::shared_ptr<const lockstep::Result> result, double seconds);
+  void swept(const lockstep::gui::SummaryLine& summary, double seconds);  // in place of `finished`: no result, but runs
   void failed(const QString& why, const QString& last_words);
   void stopped();
 
@@ -56,9 +58,13 @@ class ChildRun : public QObject {
   QTimer more_;
   QElapsedTimer clock_;
   std::shared_ptr<const Result> result_;
+  std::optional<SummaryLine> summary_;
   bool planned_ = false;    // a plan is an answer too
   QStringList complaints_;  // error lines and lines that mean nothing
 };
+
+// Ends a process that nobody listens to any more: asked first, killed after two seconds, deleted when it has ended.
+void let_go(QProcess* process);
 
 // `lockstep`: LOCKSTEP_PROGRAM, beside the window's own program, or in PATH; empty when nowhere.
 QString lockstep_program();

@@ -18,7 +18,7 @@ std::map<std::string, std::string> effective_values(const Inputs& inputs) {
       values[std::string("topology.override.") + key] = quantity_text(bytes_per_s, Unit::BytesPerSecond);
   };
   const Topology& topology = inputs.topology;
-  rate("nvlink.rate", nvlink_rate(topology));
+  if (topology.node.nvlink != NvLinkKind::None) rate("nvlink.rate", nvlink_rate(topology));
   rate("pcie.rate", pcie_slot_rate(topology));
   rate("host.rate", host_rate(topology));
   if (topology.nodes_for(*std::max_element(inputs.scenario().gpus.begin(), inputs.scenario().gpus.end())) > 1)
@@ -56,7 +56,7 @@ Estimate estimate_now(const ScenarioText& source, LoadedInputs& loaded, bool tim
   PredictOptions options;
   options.method = Method::Estimate;
   options.levers = options.uncertainty = false;
-  options.timeline = timeline;
+  options.timeline = options.parts = timeline;
   auto result = predict(*inputs, options);
   if (result)
     estimate.result = std::make_shared<Result>(*std::move(result));

@@ -89,6 +89,9 @@ JsonLine read_json_line(std::string_view line) {
   const std::string type = text_of(object, "type");
   if (type == "progress") return ProgressLine{int_of(object, "done"), int_of(object, "total"), text_of(object, "text")};
   if (type == "step") return step_of(object);
+  if (type == "summary")
+    return SummaryLine{int_of(object, "points"), int_of(object, "run"), int_of(object, "not_run"),
+                       int_of(object, "failed")};
   if (type == "plan") return plan_of(object);
   if (type == "error") return ErrorLine{text_of(object, "message")};
   if (type == "run") {

@@ -40,11 +40,14 @@ struct PlanLine {  // of `lockstep measure --dry-run`
 struct ErrorLine {
   std::string message;
 };
+struct SummaryLine {  // the last of `lockstep sweep`
+  int points = 0, run = 0, not_run = 0, failed = 0;
+};
 struct BadLine {
   std::string text;  // no JSON, no known type, or a known type whose content is wrong
 };
 
-using JsonLine = std::variant<ProgressLine, StepLine, PlanLine, Run, Result, ErrorLine, BadLine>;
+using JsonLine = std::variant<ProgressLine, StepLine, PlanLine, Run, Result, ErrorLine, SummaryLine, BadLine>;
 
 // By its name in a scenario: ddp.
 std::optional<Strategy> strategy_called(const std::string& name);

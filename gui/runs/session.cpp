@@ -11,6 +11,19 @@ namespace {
 constexpr int kSettleMs = 250;  // from the last change to the simulation
 constexpr int kLateMs = 60;     // an estimate that takes longer shows the old result greyed meanwhile
 
+// Timelines and the pieces of causes, of the runs that have them.
+void add_details_of(const std::vector<Run>& runs, Result& result) {
+  for (Run& run : result.runs)
+    for (const Run& from : runs) {
+      if (from.strategy != run.strategy || from.gpus != run.gpus) continue;
+      if (!from.parts.empty()) run.parts = from.parts;
+      if (from.timeline.empty()) continue;
+      run.timeline = from.timeline;
+      run.timeline_ranks = from.timeline_ranks;
+      run.other_timelines = from.other_timelines;
+    }
+}
+
 QByteArray bytes_of(const std::string& text) {
   return QByteArray::fromStdString(text);
 }
@@ -40,15 +53,36 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
     shown_.stale = document_.text() != simulated_text_;
     shown_text_ = simulated_text_;
     attach_timelines();
+    if (shown_.baseline && shown_.baseline_estimated && pinned_text_ == shown_text_) pin(true);  // now it is simulated
     seconds_ = seconds;
     set_state(RunState::Done);
     emit shown_changed();
+    want_spans(spans_wanted_);
   });
   connect(&child_, &ChildRun::failed, this, [this](const QString& why, const QString& last_words) {
     set_state(RunState::Failed);
     emit failed(why, last_words);
   });
   connect(&child_, &ChildRun::stopped, this, [this] { set_state(RunState::Stopped); });
+  connect(&spans_run_, &SpansRun::known, this, [this](std::shared_ptr<const std::vector<lockstep::Run>> runs) {
+    spans_ = std::move(runs);
+    spans_text_ = spans_asked_text_;
+    attach_timelines();
+    emit shown_changed();
+    emit spans_ended({});
+  });
+  connect(&spans_run_, &SpansRun::failed, this, &Session::spans_ended);
+  connect(&traces_, &TraceLoader::progress, this, &Session::trace_progressed);
+  connect(&traces_, &TraceLoader::loaded, this, [this](std::shared_ptr<const TraceFile> file) {
+    const QString path = QString::fromStdString(file->file), trouble = QString::fromStdString(file->cut.value_or(""));
+    std::erase_if(shown_.traces, [&](const auto& one) { return one->file == file->file; });
+    shown_.traces.push_back(std::move(file));
+    emit shown_changed();
+    emit trace_ended(path, true, trouble);
+  });
+  connect(&traces_, &TraceLoader::failed, this, [this](const QString& path, const Errors& errors) {
+    emit trace_ended(path, false, errors.empty() ? QString() : QString::fromStdString(to_text(errors.front())));
+  });
 }
 
 void Session::set_state(RunState state) {
@@ -65,19 +99,27 @@ void Session::adopt(std::shared_ptr<const Result> result) {
   shown_text_ = document_.text();
   seconds_ = 0;
   wanted_ = estimator_.request(document_.source());  // for what holds where keys are not set
+  attach_timelines();
   set_state(RunState::Done);
   emit shown_changed();
+  want_spans(spans_wanted_);
 }
 
 void Session::start_over() {
   settle_.stop();
   child_.stop();
+  stop_spans();
+  spans_.reset();
   estimator_.forget_files();
   shown_.result.reset();
   shown_.topology.reset();
   shown_.baseline.reset();
+  shown_.baseline_name.clear();
+  shown_.baseline_curve.reset();
   timelines_.reset();
   shown_.measured.clear();
+  shown_.traces.clear();
+  traces_.stop();
   shown_.stale = shown_.estimated = false;
   shown_text_.clear();
   set_state(RunState::Idle);
@@ -86,6 +128,7 @@ void Session::start_over() {
 
 void Session::scenario_changed() {
   if (child_.running()) child_.stop();
+  stop_spans();
   settle_.stop();
   if (!document_.errors().empty()) {
     shown_.stale = shown_.result != nullptr;
@@ -140,23 +183,44 @@ void Session::add_details_now() {
   const Estimate estimate = estimate_now(document_.source(), loaded, true);
   if (!estimate.result) return;
   shown_.topology = estimate.topology;
+  effective_ = estimate.effective;
   timelines_ = estimate.result;
   timelines_text_ = document_.text();
   attach_timelines();
 }
 
-// The child's result has no timelines: those of the estimate stand in, and say so where the step differs.
+// The child's result has no timelines: until its spans are there those of the estimate stand in, and say so.
 void Session::attach_timelines() {
-  if (!shown_.result || !timelines_ || timelines_text_ != shown_text_) return;
+  if (!shown_.result) return;
+  const bool simulated = spans_ && spans_text_ == shown_text_ && !shown_.estimated;
+  if (!simulated && (!timelines_ || timelines_text_ != shown_text_)) return;
+  shown_.spans_estimated = !simulated && !shown_.estimated;
   auto with = std::make_shared<Result>(*shown_.result);
-  for (lockstep::Run& run : with->runs)
-    for (const lockstep::Run& from : timelines_->runs) {
-      if (from.strategy != run.strategy || from.gpus != run.gpus || from.timeline.empty()) continue;
-      run.timeline = from.timeline;
-      run.timeline_ranks = from.timeline_ranks;
-      run.other_timelines = from.other_timelines;
-    }
+  if (timelines_ && timelines_text_ == shown_text_) add_details_of(timelines_->runs, *with);
+  if (simulated) add_details_of(*spans_, *with);
   shown_.result = std::move(with);
+}
+
+void Session::want_spans(bool wanted) {
+  spans_wanted_ = wanted;
+  if (wanted) request_spans();
+}
+
+bool Session::request_spans() {
+  if (spans_run_.running()) return true;
+  const bool simulated = shown_.result && !shown_.estimated && !shown_.stale && state_ == RunState::Done;
+  if (!simulated || (spans_ && spans_text_ == shown_text_)) return false;
+  const QString program = lockstep_program();
+  if (program.isEmpty()) return false;
+  spans_asked_text_ = shown_text_;
+  spans_run_.start(program, bytes_of(shown_text_), document_.folder());
+  return spans_run_.running();
+}
+
+void Session::stop_spans() {
+  if (!spans_run_.running()) return;
+  spans_run_.stop();
+  emit spans_ended(tr("The scenario has changed."));
 }
 
 void Session::run_now() {
@@ -188,8 +252,17 @@ void Session::stop() {
     set_state(RunState::Stopped);
 }
 
+void Session::show_sweeps(std::shared_ptr<const BucketCurve> curve, std::shared_ptr<const SweepGrid> sweep) {
+  shown_.bucket_curve = std::move(curve);
+  shown_.sweep = std::move(sweep);
+}
+
 void Session::pin(bool on) {
   shown_.baseline = on ? shown_.result : nullptr;
+  shown_.baseline_name = on ? document_.name() : QString();
+  shown_.baseline_estimated = on && shown_.estimated;
+  pinned_text_ = on ? shown_text_ : std::string();
+  shown_.baseline_curve = on ? shown_.bucket_curve : nullptr;
   emit shown_changed();
 }
 
@@ -207,8 +280,14 @@ void Session::add_measured(const QString& name, std::shared_ptr<const Result> re
   emit shown_changed();
 }
 
+void Session::stop_reading_traces() {
+  traces_.stop();
+  emit trace_ended({}, false, tr("Reading was stopped."));
+}
+
 void Session::remove_measured() {
   shown_.measured.clear();
+  shown_.traces.clear();
   emit shown_changed();
 }
 

@@ -53,8 +53,10 @@ class Builder {
     return std::move(out_);
   }
 
-  void add_spans(const Run& run, const std::string& ranks, const std::vector<Span>& spans, TimelineOrigin origin) {
+  void add_spans(const Run& run, const std::string& ranks, const std::vector<Span>& spans, TimelineOrigin origin,
+                 bool estimated) {
     TimelineGroup group = group_of(run, origin);
+    group.spans_estimated = estimated;
     group.ranks = ranks_text(ranks);
     group.folded = ranks_in(ranks);
     std::array<std::vector<LaneSpan>, 4> lanes;
@@ -65,7 +67,7 @@ class Builder {
     }
     double end_s = 0;
     for (const Span& span : run.timeline)
-      if (span.lane == Lane::Compute) end_s = std::max(end_s, span.end_s);
+      if (span.lane == Lane::Compute && origin == TimelineOrigin::Predicted) end_s = std::max(end_s, span.end_s);
     if (end_s > 0 && std::abs(end_s - run.step_time_s) > kSameStep * run.step_time_s) group.spans_step_s = end_s;
     for (const Lane lane : {Lane::Cpu, Lane::Compute, Lane::Copy, Lane::Communication})
       add_lane(group, kind_of(lane), std::move(lanes[static_cast<std::size_t>(lane)]));
@@ -98,19 +100,37 @@ class Builder {
   }
 
   void add_pinned(const Run& run) {
-    Builder apart;
-    apart.out_.names = std::move(out_.names);
-    apart.index_ = std::move(index_);
-    apart.add_spans(run, run.timeline_ranks, run.timeline, TimelineOrigin::Pinned);
-    out_.names = std::move(apart.out_.names);
-    index_ = std::move(apart.index_);
-    from_s_ = std::min(from_s_, apart.from_s_);
-    to_s_ = std::max(to_s_, apart.to_s_);
-    TimelineGroup group = std::move(apart.out_.groups.front());
+    add_spans(run, run.timeline_ranks, run.timeline, TimelineOrigin::Pinned, false);
+    TimelineGroup group = std::move(out_.groups.back());
+    out_.groups.pop_back();
     const auto twin = std::find_if(out_.groups.begin(), out_.groups.end(), [&](const TimelineGroup& other) {
       return other.origin == TimelineOrigin::Predicted && other.strategy == group.strategy;
     });
     place_beside(std::move(group), twin - out_.groups.begin());
+  }
+
+  // All ranks of it; a trace without marked steps is longer than a step, and is not held against one.
+  void add_traced(const TracedRun& traced) {
+    const TimelineOrigin origin = traced.predicted ? TimelineOrigin::Stored : TimelineOrigin::Measured;
+    const std::size_t before = out_.groups.size();
+    add_spans(traced.run, traced.run.timeline_ranks, traced.run.timeline, origin, false);
+    for (const RankTimeline& other : traced.run.other_timelines)
+      add_spans(traced.run, other.ranks, other.spans, origin, false);
+    std::vector<TimelineGroup> groups(
+        std::make_move_iterator(out_.groups.begin() + static_cast<std::ptrdiff_t>(before)),
+        std::make_move_iterator(out_.groups.end()));
+    out_.groups.resize(before);
+    for (TimelineGroup& group : groups) {
+      if (traced.step)
+        group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "step %1 of its trace")).arg(*traced.step);
+      else if (!traced.predicted)
+        group.note = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "all of its trace: no step is marked"));
+      const auto twin = std::find_if(out_.groups.begin(), out_.groups.end(), [&](const TimelineGroup& other) {
+        return other.origin == TimelineOrigin::Predicted && other.strategy == group.strategy &&
+               other.gpus == group.gpus;
+      });
+      place_beside(std::move(group), twin - out_.groups.begin(), traced.step || traced.predicted);
+    }
   }
 
  private:
@@ -128,13 +148,13 @@ class Builder {
   }
 
   // Below the last group that belongs to `twin`, or at the end.
-  void place_beside(TimelineGroup group, std::ptrdiff_t twin) {
+  void place_beside(TimelineGroup group, std::ptrdiff_t twin, bool comparable = true) {
     auto& groups = out_.groups;
     if (twin >= static_cast<std::ptrdiff_t>(groups.size())) {
       groups.push_back(std::move(group));
       return;
     }
-    group.beside = static_cast<int>(twin);
+    group.beside = comparable ? static_cast<int>(twin) : -1;
     const TimelineGroup& first = groups[static_cast<std::size_t>(twin)];
     auto at = groups.begin() + twin;
     while (at != groups.end() && at->strategy == first.strategy && at->gpus == first.gpus) ++at;
@@ -206,20 +226,41 @@ QString cause_name_in(TimelineLane::Kind kind, Cause cause) {
   return cause_name(cause);
 }
 
-Timeline timeline_of(const Shown& shown) {
+bool in_focus(const Focus& focus, TimelineLane::Kind kind, Cause cause) {
+  const bool collective = kind == TimelineLane::Kind::Communication, copy = kind == TimelineLane::Kind::Copy;
+  if ((focus.collectives && collective) || (focus.copies && copy)) return true;
+  if (!focus.cause) return false;
+  switch (*focus.cause) {
+    case Cause::ExposedCommunication:
+    case Cause::WaitForPeers:
+    case Cause::Contention:
+      return collective && cause != Cause::BufferBroadcast;
+    case Cause::HostBound:
+      return kind == TimelineLane::Kind::Cpu;
+    default:
+      return cause == *focus.cause;
+  }
+}
+
+bool in_focus(const Focus& focus, const TimelineGroup& group, bool any_gpus) {
+  return focus.strategy == group.strategy && (any_gpus || focus.gpus == group.gpus);
+}
+
+Timeline timeline_of(const Shown& shown, const std::vector<TracedRun>& traced) {
   Builder builder;
   if (shown.result)
     for (const Run* run : runs_of(*shown.result)) {
       if (run->timeline.empty()) continue;
-      builder.add_spans(*run, run->timeline_ranks, run->timeline, TimelineOrigin::Predicted);
+      builder.add_spans(*run, run->timeline_ranks, run->timeline, TimelineOrigin::Predicted, shown.spans_estimated);
       for (const RankTimeline& other : run->other_timelines)
-        builder.add_spans(*run, other.ranks, other.spans, TimelineOrigin::Predicted);
+        builder.add_spans(*run, other.ranks, other.spans, TimelineOrigin::Predicted, shown.spans_estimated);
     }
   if (shown.baseline && shown.baseline != shown.result)
     for (const Run* run : runs_of(*shown.baseline))
       if (!run->timeline.empty()) builder.add_pinned(*run);
   for (const MeasuredResult& one : shown.measured)
     for (const Run* run : runs_of(*one.result)) builder.add_measured(*run);
+  for (const TracedRun& one : traced) builder.add_traced(one);
   return builder.take();
 }
 

@@ -19,7 +19,8 @@ struct TimelineLane {
   std::vector<LaneSpan> spans;
 };
 
-enum class TimelineOrigin { Predicted, Pinned, Measured };
+// Stored: a prediction that was read from a trace.
+enum class TimelineOrigin { Predicted, Pinned, Measured, Stored };
 
 struct TimelineGroup {
   QString title;   // DDP x8
@@ -29,9 +30,11 @@ struct TimelineGroup {
   Strategy strategy = Strategy::Single;
   int gpus = 1;
   double step_s = 0;
-  double spans_step_s = 0;  // the step that the spans are of: without contention, where it differs from step_s; else 0
+  double spans_step_s = 0;       // the step that the spans are of, where it differs from step_s; else 0
+  bool spans_estimated = false;  // without contention; else one step of many that differ
   std::vector<BucketTimes> buckets;
   std::vector<TimelineLane> lanes;
+  QString note;  // which part of its trace it is
   // Of a measured or pinned group: the prediction it stands below; -1: none.
   int beside = -1;
 };
@@ -46,9 +49,15 @@ struct Timeline {
   const std::string& name_of(const LaneSpan& span) const { return names[static_cast<std::size_t>(span.name)]; }
 };
 
-// Of a prediction the runs that have a timeline, and the ranks of each. Of a measurement, which has no spans, the parts
-// of a step in their order (as long as they were, not when they were) and the buckets when they were.
-Timeline timeline_of(const Shown& shown);
+// Of a prediction the runs that have a timeline, and the ranks of each. Of a measurement without spans the parts of a
+// step in their order (as long as they were, not when they were) and the buckets when they were. Of the opened traces
+// the ranks of each run in `traced`.
+Timeline timeline_of(const Shown& shown, const std::vector<TracedRun>& traced = {});
+
+// Whether a focus means spans of this cause in such a lane. What a GPU waits for is shown by the collectives.
+bool in_focus(const Focus& focus, TimelineLane::Kind kind, Cause cause);
+// Whether it means this group; `any_gpus`: of whatever number.
+bool in_focus(const Focus& focus, const TimelineGroup& group, bool any_gpus);
 
 // How many ranks "0-7" or "3" are.
 int ranks_in(const std::string& ranks);

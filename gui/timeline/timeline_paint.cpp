@@ -107,13 +107,16 @@ void TimelinePicture::paint_span_text(QPainter& painter, const QRectF& box, cons
   painter.drawText(seen, Qt::AlignCenter, text);
 }
 
-void TimelinePicture::paint_row(QPainter& painter, const TimelineRow& row, double density) const {
+void TimelinePicture::paint_row(QPainter& painter, const TimelineRow& row, double density,
+                                const std::optional<Focus>& lit) const {
   const TimelineGroup& group = timeline_.groups[static_cast<std::size_t>(row.group)];
   const TimelineLane& lane = group.lanes[static_cast<std::size_t>(row.lane)];
   const QRectF& area = row.area;
   const auto strips = reduce_lane(lane.spans, window_, area.width(), density);
+  const bool meant = lit && means(*lit, group);
   for (const LaneStrip& strip : strips) {
-    const QColor full = theme().cause(strip.cause);
+    const bool dim = lit && !(meant && in_focus(*lit, lane.kind, strip.cause));
+    const QColor full = dim ? mixed(theme().cause(strip.cause), theme().surface, 0.16) : theme().cause(strip.cause);
     const QColor fill = strip.level == 4 ? full : mixed(full, theme().surface, 0.28 + 0.18 * strip.level);
     QRectF box(area.left() + strip.x0, area.top(), strip.x1 - strip.x0, area.height());
     if (strip.span < 0) {
@@ -124,6 +127,7 @@ void TimelinePicture::paint_row(QPainter& painter, const TimelineRow& row, doubl
     const bool wide = box.width() > 12;
     if (wide) box.setRight(box.right() - 1);  // neighbours of one colour stay apart
     painter.fillRect(box, fill);
+    if (dim) continue;
     if (span.bucket >= 0) {
       // From its arrival to the last rank's it waits.
       for (const BucketTimes& bucket : group.buckets) {
@@ -260,7 +264,7 @@ void TimelinePicture::paint(QPainter& painter, const Marks& marks) const {
   for (const TimelineRow& row : rows_) {
     if (row.area.bottom() < rows_area_.top() || row.area.top() > rows_area_.bottom()) continue;
     painter.fillRect(row.area, mixed(theme().grid, theme().surface, 0.45));
-    paint_row(painter, row, density);
+    paint_row(painter, row, density, marks.lit);
   }
   paint_steps(painter);
   painter.setRenderHint(QPainter::Antialiasing, true);

@@ -30,6 +30,7 @@ bool is_low(TimelineLane::Kind kind) {
 
 QString origin_name(TimelineOrigin origin) {
   if (origin == TimelineOrigin::Measured) return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "measured"));
+  if (origin == TimelineOrigin::Stored) return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "predicted before"));
   return origin == TimelineOrigin::Pinned ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "pinned"))
                                           : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "predicted"));
 }
@@ -44,8 +45,11 @@ QStringList group_words(const Timeline& timeline, int index) {
                 : group.ranks);
   words << tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "step %1")).arg(text(format_time(group.step_s)));
   if (group.spans_step_s > 0)
-    words << tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "spans without contention, step %1"))
+    words << (group.spans_estimated
+                  ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "spans without contention, step %1"))
+                  : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "shown: one of %1")))
                  .arg(text(format_time(group.spans_step_s)));
+  if (!group.note.isEmpty()) words << group.note;
   if (group.beside < 0) return words;
   const double other = timeline.groups[static_cast<std::size_t>(group.beside)].step_s;
   const double by = group.step_s - other;
@@ -265,6 +269,31 @@ void TimelinePicture::reveal(const SpanPlace& place) {
   }
 }
 
+// The timeline shows each strategy on its most GPUs alone: where that number is not there, any other stands for it.
+bool TimelinePicture::means(const Focus& focus, const TimelineGroup& group) const {
+  const bool there = std::any_of(timeline_.groups.begin(), timeline_.groups.end(),
+                                 [&](const TimelineGroup& one) { return in_focus(focus, one, false); });
+  return in_focus(focus, group, !there);
+}
+
+TimelinePicture::Lit TimelinePicture::lit_by(const Focus& focus) const {
+  Lit lit;
+  for (std::size_t g = 0; g < timeline_.groups.size(); ++g) {
+    const TimelineGroup& group = timeline_.groups[g];
+    if (!means(focus, group)) continue;
+    for (std::size_t l = 0; l < group.lanes.size(); ++l)
+      for (std::size_t s = 0; s < group.lanes[l].spans.size(); ++s) {
+        const LaneSpan& one = group.lanes[l].spans[s];
+        if (!in_focus(focus, group.lanes[l].kind, one.cause)) continue;
+        if (!lit.first.valid()) lit.first = {static_cast<int>(g), static_cast<int>(l), static_cast<int>(s)};
+        if (lit.first.group != static_cast<int>(g)) continue;  // counted in the first group
+        ++lit.spans;
+        lit.seconds += one.end_s - one.start_s;
+      }
+  }
+  return lit;
+}
+
 QString TimelinePicture::text_of(const SpanPlace& place, const QString& separator) const {
   const LaneSpan* seen = span(place);
   if (seen == nullptr) return {};
@@ -282,7 +311,7 @@ QString TimelinePicture::text_of(const SpanPlace& place, const QString& separato
                  .arg(text(format_time(seen->start_s)), text(format_time(seen->end_s - seen->start_s)));
   if (seen->bytes > 0) parts << text(format_bytes(static_cast<double>(seen->bytes)));
   for (const BucketTimes& bucket : group.buckets)
-    if (bucket.index == seen->bucket)
+    if (bucket.index == seen->bucket && bucket.transfer_s > 0)  // a trace does not know when gradients are ready
       parts << tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "gradients ready at %1, waits %2, transfers %3"))
                    .arg(text(format_time(bucket.ready_s)),
                         text(format_time(std::max(0.0, bucket.start_s - std::max(seen->start_s, bucket.ready_s)))),

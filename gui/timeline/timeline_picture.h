@@ -59,8 +59,16 @@ class TimelinePicture {
 
   struct Marks {
     SpanPlace selected, hovered;
-    bool faded = false, focus = false;
+    bool faded = false;
+    std::optional<Focus> lit;  // all other spans are dim
   };
+  // What a focus lights: how many spans, for how long in all, and the first of them.
+  struct Lit {
+    int spans = 0;
+    double seconds = 0;
+    SpanPlace first;
+  };
+  Lit lit_by(const Focus& focus) const;
   void paint(QPainter& painter, const Marks& marks) const;
 
  private:
@@ -70,7 +78,8 @@ class TimelinePicture {
   void paint_axis(QPainter& painter) const;
   void paint_legend(QPainter& painter) const;
   void paint_title(QPainter& painter, int group, qreal y) const;
-  void paint_row(QPainter& painter, const TimelineRow& row, double density) const;
+  void paint_row(QPainter& painter, const TimelineRow& row, double density, const std::optional<Focus>& lit) const;
+  bool means(const Focus& focus, const TimelineGroup& group) const;
   void paint_span_text(QPainter& painter, const QRectF& box, const QString& text, const QColor& fill) const;
   void paint_steps(QPainter& painter) const;
   void paint_minimap(QPainter& painter, double density) const;

@@ -1,6 +1,8 @@
 #include "gui/timeline/timeline_view.h"
 
 #include <QApplication>
+#include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
@@ -9,6 +11,7 @@
 #include <algorithm>
 
 #include "gui/app/theme.h"
+#include "gui/charts/details.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -21,8 +24,21 @@ QString tr(const char* text) {
 }
 
 QString milliseconds(double seconds) {
-  return QString::fromStdString(format_column(seconds * 1e3, 5));
+  return to_qt(format_column(seconds * 1e3, 5));
 }
+
+// Calls when the page is shown.
+class WhenShown : public QObject {
+ public:
+  WhenShown(QObject* parent, std::function<void()> call) : QObject(parent), call_(std::move(call)) {}
+  bool eventFilter(QObject*, QEvent* event) override {
+    if (event->type() == QEvent::Show) call_();
+    return false;
+  }
+
+ private:
+  std::function<void()> call_;
+};
 
 }  // namespace
 
@@ -53,24 +69,35 @@ TimelineView::TimelineView() : page_(new QWidget) {
       tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "The collective of the bucket after (.)")),
       [this] { timeline_->go_to_bucket(1); });
   bar->addSpacing(10);
-  details_ = new QLabel;
-  details_->setWordWrap(true);
-  details_->setTextFormat(Qt::PlainText);
-  details_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  details_->setAccessibleName(tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "The selected span")));
-  details_->setMinimumHeight(2 * details_->fontMetrics().lineSpacing() + 4);
-  details_->setAlignment(Qt::AlignVCenter | Qt::AlignLeft);
-  details_->setMargin(2);
+  details_ = make_details(tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "The selected span")));
   bar->addWidget(details_, 1);
+  steps_label_ = new QLabel(tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "Step of the traces")));
+  steps_ = new QComboBox;
+  steps_->setAccessibleName(steps_label_->text());
+  steps_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  steps_label_->setBuddy(steps_);
+  bar->addWidget(steps_label_);
+  bar->addWidget(steps_);
+  fill_steps();
   column->addLayout(bar);
   column->addWidget(timeline_, 1);
-  QObject::connect(timeline_, &TimelineWidget::selection_changed, page_, [this] { refresh_details(); });
+  QObject::connect(timeline_, &TimelineWidget::selection_changed, page_, [this] {
+    if (!timeline_->lit()) lit_words_.clear();
+    refresh_details();
+  });
+  QObject::connect(steps_, &QComboBox::currentIndexChanged, page_, [this] {
+    built_ = false;
+    build();
+  });
+  page_->installEventFilter(new WhenShown(page_, [this] { build(); }));
   refresh_details();
 }
 
 TimelineView::~TimelineView() {
   if (!page_) return;
+  built_ = true;  // nothing is built any more
   QObject::disconnect(timeline_, nullptr, page_, nullptr);
+  QObject::disconnect(steps_, nullptr, page_, nullptr);
   if (page_->parent() == nullptr) delete page_;
 }
 
@@ -88,15 +115,71 @@ QString TimelineView::title() const {
 }
 
 void TimelineView::show_result(const Shown& shown) {
+  shown_ = shown;
+  built_ = false;
   if (!page_) return;
-  Timeline timeline = timeline_of(shown);
+  fill_steps();
+  if (page_->isVisible()) build();
+}
+
+// The choice stays where it is still there.
+void TimelineView::fill_steps() {
+  const std::vector<std::int64_t> numbers = steps_of(shown_.traces);
+  std::vector<std::int64_t> now;
+  for (int i = 1; i < steps_->count(); ++i) now.push_back(steps_->itemData(i).toLongLong());
+  for (QWidget* one : {static_cast<QWidget*>(steps_label_), static_cast<QWidget*>(steps_)})
+    one->setVisible(numbers.size() > 1);
+  if (now == numbers && steps_->count() > 0) return;
+  const QVariant before = steps_->currentData();
+  const QSignalBlocker quiet(steps_);
+  steps_->clear();
+  steps_->addItem(tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "of median length")));
+  for (const std::int64_t number : numbers) steps_->addItem(QString::number(number), QVariant::fromValue(number));
+  steps_->setCurrentIndex(before.isValid() ? std::max(0, steps_->findData(before)) : 0);
+}
+
+void TimelineView::build() const {
+  if (built_ || !page_) return;
+  built_ = true;
+  std::optional<std::int64_t> step;
+  if (steps_->currentData().isValid()) step = steps_->currentData().toLongLong();
+  if (traced_of_ != shown_.traces || traced_step_ != step) {
+    traced_ = runs_of_traces(shown_.traces, step);
+    traced_of_ = shown_.traces;
+    traced_step_ = step;
+  }
+  Timeline timeline = timeline_of(shown_, traced_);
   // Spans follow a result after a few milliseconds: until then the old ones stay, greyed.
-  const bool follows = shown.result && !shown.stale && timeline.empty();
+  const bool follows = shown_.result && !shown_.stale && timeline.empty();
   if (follows && !timeline_->picture().timeline().empty())
     timeline_->fade(true);
   else
-    timeline_->show_timeline(std::move(timeline), shown.stale);
+    timeline_->show_timeline(std::move(timeline), shown_.stale);
   timeline_->setAccessibleDescription(description());
+}
+
+void TimelineView::light(const std::optional<Focus>& focus) {
+  if (!page_) return;
+  build();
+  timeline_->light(focus);
+  lit_words_.clear();
+  const auto lit = focus ? timeline_->picture().lit_by(*focus) : TimelinePicture::Lit{};
+  if (lit.spans > 0) {
+    const TimelineGroup& group = timeline_->picture().timeline().groups[static_cast<std::size_t>(lit.first.group)];
+    const QString what = focus->cause ? cause_name(*focus->cause)
+                         : focus->collectives && focus->copies
+                             ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "collectives and copies"))
+                         : focus->copies ? lane_name(TimelineLane::Kind::Copy)
+                                         : lane_name(TimelineLane::Kind::Communication);
+    lit_words_ = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
+                                      "Lit: %1 of %2, spans: %3, together %4. Esc makes everything bright again."))
+                     .arg(what, group.title)
+                     .arg(lit.spans)
+                     .arg(to_qt(format_time(lit.seconds)));
+  } else if (focus) {
+    lit_words_ = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "No span stands for that in the timeline."));
+  }
+  refresh_details();
 }
 
 QString TimelineView::details() const {
@@ -104,17 +187,14 @@ QString TimelineView::details() const {
 }
 
 void TimelineView::refresh_details() {
-  const QString text = details();
-  details_->setText(
-      !text.isEmpty()
-          ? text
-          : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
-                                 "Click a span for its times. Wheel, + and − zoom, drag pans; arrows go from span to "
-                                 "span, . and , from bucket to bucket, 0 fits the step.")));
-  QPalette palette = details_->palette();
-  palette.setColor(QPalette::WindowText, text.isEmpty() ? theme().muted : theme().text);
-  details_->setPalette(palette);
-  if (!text.isEmpty()) timeline_->setAccessibleDescription(text);
+  const QString selected = details();
+  const QString words = selected.isEmpty() ? lit_words_ : selected;
+  show_details(
+      *details_, words,
+      tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
+                           "Click a span for its times. Wheel, + and − zoom, drag pans; arrows go from span to "
+                           "span, . and , from bucket to bucket, 0 fits the step.")));
+  if (!words.isEmpty()) timeline_->setAccessibleDescription(words);
 }
 
 DataTable TimelineView::table() const {
@@ -130,6 +210,7 @@ DataTable TimelineView::table() const {
                   tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "busy (ms)")),
                   tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "bytes"))};
   if (!page_) return table;
+  build();
   const Timeline& timeline = timeline_->picture().timeline();
   for (std::size_t g = 0; g < timeline.groups.size(); ++g) {
     const TimelineGroup& group = timeline.groups[g];
@@ -147,10 +228,9 @@ DataTable TimelineView::table() const {
         const LaneSpan& first = lane.spans[from];
         table.rows.push_back(
             {QStringLiteral("%1 %2").arg(group.title, group_words(timeline, static_cast<int>(g)).front()), group.ranks,
-             lane_name(lane.kind), cause_name_in(lane.kind, first.cause),
-             QString::fromStdString(visible(timeline.name_of(first))), QString::number(to - from),
-             milliseconds(first.start_s), milliseconds(lane.spans[to - 1].end_s), milliseconds(busy),
-             bytes > 0 ? QString::number(bytes) : QString()});
+             lane_name(lane.kind), cause_name_in(lane.kind, first.cause), to_qt(visible(timeline.name_of(first))),
+             QString::number(to - from), milliseconds(first.start_s), milliseconds(lane.spans[to - 1].end_s),
+             milliseconds(busy), bytes > 0 ? QString::number(bytes) : QString()});
         from = to;
       }
   }
@@ -158,6 +238,7 @@ DataTable TimelineView::table() const {
 }
 
 QString TimelineView::description() const {
+  build();
   if (!page_ || timeline_->picture().timeline().empty()) return {};
   const Timeline& timeline = timeline_->picture().timeline();
   QStringList sentences;
@@ -170,6 +251,7 @@ QString TimelineView::description() const {
 void TimelineView::paint(QPainter& painter, const QRectF& target) {
   painter.fillRect(target, theme().surface);
   if (!page_) return;
+  build();
   QFont bold = QApplication::font();
   bold.setPointSizeF(bold.pointSizeF() * 1.15);
   bold.setBold(true);

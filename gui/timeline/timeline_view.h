@@ -1,4 +1,5 @@
-// The timeline as a view of the window: its widget with buttons and the details of the selected span above.
+// The timeline as a view of the window: its widget with buttons and the details of the selected span above; which step
+// of opened traces it shows. While hidden it only keeps what it is told.
 #pragma once
 
 #include <QPointer>
@@ -7,6 +8,7 @@
 #include "gui/charts/view.h"
 #include "gui/timeline/timeline_widget.h"
 
+class QComboBox;
 class QLabel;
 class QToolButton;
 
@@ -27,16 +29,31 @@ class TimelineView : public View {
   void paint(QPainter& painter, const QRectF& target) override;
   void theme_changed() override;
 
-  TimelineWidget& timeline() { return *timeline_; }
+  TimelineWidget& timeline() {
+    build();
+    return *timeline_;
+  }
   QString details() const;
+  // Lights what somebody asked for elsewhere; empty: everything is bright again.
+  void light(const std::optional<Focus>& focus);
+  QComboBox& traced_step() { return *steps_; }
 
  private:
   QToolButton* add_button(const QString& text, const QString& tip);
   void refresh_details();
+  void fill_steps();
+  void build() const;  // what is shown, if it has changed since
 
   QPointer<QWidget> page_;
   TimelineWidget* timeline_ = nullptr;
-  QLabel* details_ = nullptr;
+  QLabel *details_ = nullptr, *steps_label_ = nullptr;
+  QComboBox* steps_ = nullptr;  // of traces: the median one, then each by number
+  Shown shown_;
+  mutable bool built_ = true;
+  mutable std::vector<TracedRun> traced_;
+  mutable TraceFiles traced_of_;  // what traced_ was made of
+  mutable std::optional<std::int64_t> traced_step_;
+  QString lit_words_;
 };
 
 }  // namespace lockstep::gui

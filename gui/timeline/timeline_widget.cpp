@@ -94,6 +94,20 @@ void TimelineWidget::scroll_to(const SpanPlace& to) {
   }
 }
 
+bool TimelineWidget::light(const std::optional<Focus>& focus) {
+  marks_.lit = focus;
+  const SpanPlace first = focus ? picture_.lit_by(*focus).first : SpanPlace{};
+  if (focus && !first.valid()) marks_.lit.reset();  // nothing would be bright
+  marks_.selected = {};
+  if (marks_.lit) fit();
+  place();
+  scroll_to(first);
+  place();
+  update();
+  emit selection_changed();
+  return first.valid();
+}
+
 void TimelineWidget::fit() {
   picture_.fit();
   update();
@@ -158,12 +172,14 @@ void TimelineWidget::paint_into(QPainter& painter, const QRectF& target) {
     apart.lay_out(QRectF(0, 6, target.width() / scale, target.height() / scale - 10));
     TimelinePicture::Marks marks;
     marks.selected = marks_.selected;
+    marks.lit = marks_.lit;
     apart.paint(painter, marks);
     painter.restore();
     return;
   }
   TimelinePicture::Marks marks;
   marks.selected = marks_.selected;
+  marks.lit = marks_.lit;
   if (!apart.timeline().empty()) apart.paint(painter, marks);
 }
 
@@ -312,8 +328,12 @@ void TimelineWidget::keyPressEvent(QKeyEvent* event) {
       bar_->setValue(bar_->value() - bar_->pageStep());
       break;
     case Qt::Key_Escape:
-      if (!marks_.selected.valid()) return QWidget::keyPressEvent(event);
-      select({});
+      if (marks_.selected.valid())
+        select({});
+      else if (marks_.lit)
+        light(std::nullopt);
+      else
+        return QWidget::keyPressEvent(event);
       break;
     default:
       return QWidget::keyPressEvent(event);

@@ -23,6 +23,9 @@ class TimelineWidget : public QWidget {
   const SpanPlace& selected() const { return marks_.selected; }
   const SpanPlace& hovered() const { return marks_.hovered; }
   void select(const SpanPlace& place, bool reveal = false);
+  // Lights the spans of a focus, dims the others, and scrolls to the first; false where no span is meant.
+  bool light(const std::optional<Focus>& focus);
+  const std::optional<Focus>& lit() const { return marks_.lit; }
   void fit();
   void zoom(double factor, double at = 0.5);
   void go_to_bucket(int by);

@@ -23,6 +23,8 @@ class Spreader {
   std::map<std::string, LinkLoad> spread() {
     int copies = 0;
     for (const LinkUse& use : run_.links) {
+      ring_now_ = use.id.starts_with(kRing);
+      copy_now_ = use.id.starts_with(kCopy);
       if (use.id.compare(0, kRing.size(), kRing) == 0)
         add_ring(use);
       else if (use.id.compare(0, kCopy.size(), kCopy) == 0)
@@ -47,6 +49,8 @@ class Spreader {
     load.bytes += std::llround(bytes);
     load.busy = std::min(1.0, load.busy + busy);
     load.slowest |= slowest;
+    load.collectives |= !copy_now_;  // DataParallel's transfers between GPUs are either
+    load.copies |= !ring_now_;
   }
 
   void add_ring(const LinkUse& use) {
@@ -170,6 +174,7 @@ class Spreader {
   const Run& run_;
   std::vector<NodeKind> kinds_;
   std::map<std::string, LinkLoad> loads_;
+  bool ring_now_ = false, copy_now_ = false;  // what is being spread
 };
 
 }  // namespace

@@ -13,9 +13,10 @@
 namespace lockstep::gui {
 
 struct LinkLoad {
-  std::int64_t bytes = 0;  // per step and direction
-  double busy = 0;         // share of the step in which something crosses the link
-  bool slowest = false;    // it limits the ring of the collectives
+  std::int64_t bytes = 0;                    // per step and direction
+  double busy = 0;                           // share of the step in which something crosses the link
+  bool slowest = false;                      // it limits the ring of the collectives
+  bool collectives = false, copies = false;  // what crosses it
 };
 
 // Nodes that do the same: one type, the same GPUs in use.

@@ -5,11 +5,13 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <set>
 
 #include "gui/app/theme.h"
+#include "gui/charts/details.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -17,9 +19,6 @@ namespace {
 
 QString tr(const char* text) {
   return QApplication::translate("lockstep::gui::Topology", text);
-}
-QString text(const std::string& t) {
-  return QString::fromStdString(t);
 }
 
 QString run_name(const Run& run) {
@@ -59,15 +58,18 @@ TopologyView::TopologyView() : page_(new QWidget) {
   page_->setAccessibleName(title());
   topology_->setAccessibleName(title());
   column->addWidget(topology_, 1);
-  details_ = new QLabel;
-  details_->setWordWrap(true);
-  details_->setTextFormat(Qt::PlainText);
-  details_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  details_->setAccessibleName(tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "The selected link")));
-  details_->setMinimumHeight(2 * details_->fontMetrics().lineSpacing() + 4);
-  details_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  details_->setMargin(2);
-  column->addWidget(details_);
+  auto* below = new QHBoxLayout;
+  details_ = make_details(tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "The selected link")));
+  below->addWidget(details_, 1);
+  find_ = new QToolButton;
+  find_->setText(tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "In the timeline")));
+  find_->setToolTip(
+      tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "The spans that cross the selected link (Enter, double click)")));
+  find_->setAccessibleName(find_->toolTip());
+  below->addWidget(find_);
+  column->addLayout(below);
+  QObject::connect(find_, &QToolButton::clicked, page_, [this] { ask_for_link(); });
+  QObject::connect(topology_, &TopologyWidget::activated, page_, [this] { ask_for_link(); });
   QObject::connect(topology_, &TopologyWidget::selection_changed, page_, [this] { refresh_details(); });
   QObject::connect(runs_, &QComboBox::currentIndexChanged, page_, [this] { draw(); });
   refresh_details();
@@ -76,6 +78,7 @@ TopologyView::TopologyView() : page_(new QWidget) {
 TopologyView::~TopologyView() {
   if (!page_) return;
   QObject::disconnect(topology_, nullptr, page_, nullptr);
+  QObject::disconnect(find_, nullptr, page_, nullptr);
   QObject::disconnect(runs_, nullptr, page_, nullptr);
   if (page_->parent() == nullptr) delete page_;
 }
@@ -143,8 +146,8 @@ QString TopologyView::limit_text() const {
                           : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "No collective crosses a link."));
   return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
                               "Collectives are limited by %1: %2, busy for %3 of a step of %4."))
-      .arg(limit_name(limit), text(format_rate(limit.rate)), text(format_percent(limit.busy)),
-           text(format_time(run->step_time_s)));
+      .arg(limit_name(limit), to_qt(format_rate(limit.rate)), to_qt(format_percent(limit.busy)),
+           to_qt(format_time(run->step_time_s)));
 }
 
 QString TopologyView::details() const {
@@ -153,15 +156,21 @@ QString TopologyView::details() const {
 
 void TopologyView::refresh_details() {
   const QString words = details();
-  details_->setText(!words.isEmpty()
-                        ? words
-                        : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
-                                               "Click a link, or go from link to link by arrow keys, for its rate, the "
-                                               "bytes of a step and how much of the link they use.")));
-  QPalette palette = details_->palette();
-  palette.setColor(QPalette::WindowText, words.isEmpty() ? theme().muted : theme().text);
-  details_->setPalette(palette);
+  show_details(*details_, words,
+               tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
+                                    "Click a link, or go from link to link by arrow keys, for its rate, the "
+                                    "bytes of a step and how much of the link they use.")));
+  const int selected = topology_->selected();
+  find_->setEnabled(selected >= 0 && topology_->drawing().links[static_cast<std::size_t>(selected)].load.bytes > 0);
   if (!words.isEmpty()) topology_->setAccessibleDescription(words);
+}
+
+void TopologyView::ask_for_link() const {
+  const Run* run = chosen();
+  const int selected = topology_->selected();
+  if (run == nullptr || selected < 0 || !focus_asked) return;
+  const LinkLoad& load = topology_->drawing().links[static_cast<std::size_t>(selected)].load;
+  if (load.bytes > 0) focus_asked({run->strategy, run->gpus, std::nullopt, load.collectives, load.copies});
 }
 
 DataTable TopologyView::table() const {
@@ -177,9 +186,9 @@ DataTable TopologyView::table() const {
   std::set<std::string> told;
   for (const MachineLink& link : topology_->drawing().links) {
     if (link.id.empty() || !told.insert(link.id).second) continue;
-    table.rows.push_back({text(link.id), link.name, text(format_column(link.rate / 1e9, 4)),
-                          QString::number(link.load.bytes), text(format_column(topology_->use_of(link) * 100, 3)),
-                          text(format_column(link.load.busy * 100, 3)),
+    table.rows.push_back({to_qt(link.id), link.name, to_qt(format_column(link.rate / 1e9, 4)),
+                          QString::number(link.load.bytes), to_qt(format_column(topology_->use_of(link) * 100, 3)),
+                          to_qt(format_column(link.load.busy * 100, 3)),
                           link.load.slowest ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "yes"))
                                             : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "no"))});
   }

@@ -10,6 +10,7 @@
 
 class QComboBox;
 class QLabel;
+class QToolButton;
 
 namespace lockstep::gui {
 
@@ -37,12 +38,14 @@ class TopologyView : public View {
   void draw();
   void refresh_details();
   QString limit_text() const;
+  void ask_for_link() const;  // where in the timeline it is busy
   QString limit_name(const RingLimit& limit) const;
 
   QPointer<QWidget> page_;
   TopologyWidget* topology_ = nullptr;
   QComboBox* runs_ = nullptr;
   QLabel *limit_ = nullptr, *details_ = nullptr;
+  QToolButton* find_ = nullptr;
   Shown shown_;
 };
 

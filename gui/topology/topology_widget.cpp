@@ -329,6 +329,11 @@ void TopologyWidget::mousePressEvent(QMouseEvent* event) {
   if (reversible && event->button() == Qt::LeftButton) select(link_at(drawing_, back.map(event->position())));
 }
 
+void TopologyWidget::mouseDoubleClickEvent(QMouseEvent* event) {
+  mousePressEvent(event);
+  if (event->button() == Qt::LeftButton && selected_ >= 0) emit activated();
+}
+
 void TopologyWidget::leaveEvent(QEvent* event) {
   QWidget::leaveEvent(event);
   hovered_ = -1;
@@ -343,6 +348,10 @@ void TopologyWidget::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Left:
     case Qt::Key_Up:
       return select_next(-1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      if (selected_ >= 0) emit activated();
+      return;
     case Qt::Key_Escape:
       if (selected_ >= 0) return select(-1);
       [[fallthrough]];

@@ -33,11 +33,13 @@ class TopologyWidget : public QWidget {
 
  signals:
   void selection_changed();
+  void activated();  // the selected link, by Enter or a double click
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
 

@@ -160,13 +160,20 @@ std::string probe_to_line(const RunnerProbe& probe) {
 Expected<RunnerProbe> probe_runner(Backend backend, bool on_gpus) {
   const std::string program = runner_path(on_gpus);
   std::error_code failure;
-  if (!std::filesystem::exists(program, failure))
+  if (!std::filesystem::exists(program, failure)) {
+    if (const char* given = std::getenv("LOCKSTEP_HWRUNNER"); given != nullptr && *given != '\0')
+      return tl::unexpected(Errors{
+          failed("`lockstep measure` needs the hardware runner, and the one that LOCKSTEP_HWRUNNER names is not there",
+                 fmt::format("unset LOCKSTEP_HWRUNNER: the runner beside this program is taken then, which {} makes",
+                             on_gpus ? kGetCudaLibTorch : kGetLibTorch),
+                 program)});
     return tl::unexpected(Errors{
         on_gpus ? failed("`lockstep measure` needs the hardware runner for GPUs, which was not built: no LibTorch with "
                          "CUDA and NCCL was there",
                          kGetCudaLibTorch, program)
                 : failed("`lockstep measure` needs the hardware runner, which was not built: LibTorch was not there",
                          kGetLibTorch, program)});
+  }
   auto spoken = start_and_hear(program);
   if (!spoken) return tl::unexpected(std::move(spoken.error()));
   if (!spoken->good || spoken->lines.empty())

@@ -1,5 +1,6 @@
 #include "hwrunner/trainers/torch_profile.h"
 
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <fstream>
@@ -12,7 +13,18 @@ namespace {
 namespace kineto = torch::autograd::profiler;
 using torch::profiler::impl::ActivityType;
 
+bool is_mark(const std::string& name) {
+  return name.starts_with("ProfilerStep#") || name.starts_with("Optimizer.step#");
+}
+
 }  // namespace
+
+ProfilerMark::ProfilerMark(const std::string& name)
+    : function_(std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE)) {
+  if (function_->isActive()) function_->before(name);
+}
+
+ProfilerMark::~ProfilerMark() = default;
 
 StepProfile::StepProfile(bool kernels) {
   std::set<ActivityType> activities{ActivityType::CPU};
@@ -40,6 +52,7 @@ SecondsByClass StepProfile::finish(const std::string& trace_file) {
     ProfiledEvent event;
     event.kernel = one.deviceType() != c10::DeviceType::CPU;
     event.name = one.name();
+    if (is_mark(event.name)) continue;
     event.start_s = 1e-9 * static_cast<double>(one.startNs());
     event.end_s = event.start_s + 1e-9 * static_cast<double>(one.durationNs());
     event.thread = one.startThreadId();

@@ -1,5 +1,6 @@
 #include <ATen/Parallel.h>
 #include <c10/util/Logging.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/engine.h>
 
 #include <deque>
@@ -147,6 +148,7 @@ class TorchTrainer : public Trainer {
 
   void launch() {
     ++launched_;
+    const ProfilerMark in_step(fmt::format("ProfilerStep#{}", launched_));
     flights_.push_back(std::make_unique<Flight>(*device_));
     MeasuredStep& step = flights_.back()->step;
     Laps& laps = flights_.back()->laps;
@@ -160,7 +162,10 @@ class TorchTrainer : public Trainer {
     }
     const at::Tensor computed = loss;
     loss = loss.to(at::kCPU, /*non_blocking=*/true);  // there at the last mark
-    amp_.step(*optimizer_);
+    {
+      const ProfilerMark in_optimizer("Optimizer.step#");
+      amp_.step(*optimizer_);
+    }
     if (options_.host_sync) computed.item<double>();
     if (pace_) {
       step.late_s = pace_->late_s();

@@ -45,7 +45,9 @@ std::map<std::string, std::string> fidelity_of(const Result& result, const Input
 class Predictor {
  public:
   Predictor(const Inputs& inputs, const PredictOptions& options)
-      : inputs_(inputs), options_(options), points_(inputs, options.method, options.source) {}
+      : inputs_(inputs), options_(options), points_(inputs, options.method, options.source) {
+    if (options_.parts) points_.keep_parts();
+  }
 
   Expected<Result> run() {
     const auto names = points_of(inputs_.scenario());

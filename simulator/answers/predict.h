@@ -14,6 +14,7 @@ namespace lockstep {
 struct PredictOptions {
   Method method = Method::Simulate;
   bool timeline = false;  // of each strategy's run on the most GPUs; of the single GPU when nothing else was asked
+  bool parts = false;     // Run::parts of every run
   bool levers = true;
   bool uncertainty = true;
   bool uncertainty_of_all = true;  // else only of the run that the answer speaks of (focus_run): a few ms less

@@ -14,6 +14,7 @@ struct PredictArguments {
   CommonArguments common;
   std::vector<std::string> files;
   std::string trace_file;  // --trace: empty = none
+  std::string spans_file;  // --spans: empty = none
   bool estimate = false;
   bool reference = false;  // collectives message by message
 };

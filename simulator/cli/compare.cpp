@@ -18,6 +18,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostPartsShown = 2;
 
+Json unlike_json(const Comparison& c) {
+  Json all = Json::array();
+  for (const UnlikeResult& result : c.unlike)
+    for (const ScenarioDifference& d : result.keys) {
+      Json one = {{"set", result.set}, {"key", d.key}};
+      if (!d.value.empty()) one["value"] = d.value;
+      if (!d.other.empty()) one["reference"] = d.other;
+      all.push_back(std::move(one));
+    }
+  return all;
+}
+
 Json to_json(const Comparison& c) {
   const char* mine = c.against_measured ? "predicted_s" : "step_time_s";
   const char* other = c.against_measured ? "measured_s" : "reference_s";
@@ -34,7 +46,10 @@ Json to_json(const Comparison& c) {
                             {"parts", parts}});
   }
   json["unmatched"] = c.unmatched;
+  json["differs"] = unlike_json(c);
+  json["warnings"] = c.warnings;
   json["summary"] = {{"mean_error", c.mean_error()}, {"worst_error", c.worst_error()}};
+  if (c.constant) json["summary"]["null_errors"] = {{"single", c.constant->constant_mean_error}};
   return json;
 }
 
@@ -166,6 +181,8 @@ int run_compare(const CompareArguments& arguments, Output& output) {
   }
   const auto comparison = compare_results(results, arguments.force);
   if (!comparison) return report_errors(comparison.error(), form, output);
+  for (const std::string& warning : comparison->warnings)
+    output.err << harmless(wrapped("lockstep compare: warning: " + warning, kColumns, 2), output) << '\n';
   if (!write_result(in_form(arguments, *comparison, output), arguments.common, output)) return kRunFailed;
   const bool outside = arguments.fail_above && comparison->worst_error() > *arguments.fail_above;
   return outside ? kOutsideTolerance : kGood;

@@ -14,7 +14,7 @@
 #include "simulator/cli/measure_crew.h"
 #include "simulator/cli/measure_plan.h"
 #include "simulator/cli/measure_text.h"
-#include "simulator/result/csv.h"
+#include "simulator/cli/result_form.h"
 #include "simulator/result/json.h"
 
 namespace lockstep {
@@ -181,21 +181,6 @@ void report_to(const MeasureArguments& arguments, Output& output, MeasureRequest
   }
 }
 
-std::string in_form(const MeasureArguments& arguments, const Result& result, const Inputs& inputs,
-                    const Output& output) {
-  switch (arguments.common.form) {
-    case Form::Json:
-      return result_to_json(result);
-    case Form::Csv:
-      return result_to_csv(result);
-    case Form::JsonLines:
-      return R"({"type":"result",)" + result_to_json(result, JsonLayout::OneLine).substr(1);
-    case Form::Text:
-      break;
-  }
-  return measurement_text(result, inputs, output, arguments.common.quiet);
-}
-
 bool nothing_measured(const Result& result) {
   for (const Run& run : result.runs)
     if (!run.not_run) return false;
@@ -219,7 +204,8 @@ int measure_with(const MeasureArguments& arguments, ScenarioText text, Crew* cre
   if (crew != nullptr) describe_crew(*crew, measurement.result);
   clear_progress(output);
   const Result& result = measurement.result;
-  const std::string answer = in_form(arguments, result, job.inputs, output);
+  const std::string answer = result_in_form(
+      result, form, [&] { return measurement_text(result, job.inputs, output, arguments.common.quiet); });
   if (!write_result(answer, arguments.common, output)) {
     CommonArguments here = arguments.common;  // long work is not lost with a disk that is full
     here.output_file.clear();

@@ -40,6 +40,7 @@ class PlanReader {
   // Only one of the two may have been given.
   void sizes() {
     if (plan_.min_bytes < 4) return fail("--minbytes", "a value has 4 bytes", "4 or more");
+    if (plan_.max_bytes < 4) return fail("--maxbytes", "a value has 4 bytes", "4 or more");
     if (plan_.min_bytes <= plan_.max_bytes) return;
     if (arguments_.max_bytes.empty()) return void(plan_.max_bytes = plan_.min_bytes);
     if (arguments_.min_bytes.empty()) return void(plan_.min_bytes = plan_.max_bytes);

@@ -103,6 +103,10 @@ void add_commands(CLI::App& app, Raw& raw) {
       .add_option("--trace", raw.predict.trace_file,
                   "Write a Chrome trace of one step (for ui.perfetto.dev); of one scenario")
       ->type_name("FILE");
+  predict
+      .add_option("--spans", raw.predict.spans_file,
+                  "Write that step of every kind of rank, as the window reads it: a JSON line for each run")
+      ->type_name("FILE");
   predict.add_flag("--estimate", raw.predict.estimate,
                    "Each transfer alone on its share of the links: faster, and the twin of the simulation");
   predict.add_flag("--reference", raw.predict.reference, "Collectives message by message (up to 64 GPUs)");

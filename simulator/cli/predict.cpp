@@ -8,9 +8,9 @@
 #include "simulator/base/format.h"
 #include "simulator/cli/commands.h"
 #include "simulator/cli/predict_text.h"
+#include "simulator/cli/result_form.h"
 #include "simulator/cli/several.h"
 #include "simulator/result/chrome_trace.h"
-#include "simulator/result/csv.h"
 #include "simulator/result/json.h"
 
 namespace lockstep {
@@ -33,12 +33,14 @@ std::optional<Error> wrong_options(const PredictArguments& arguments) {
   if (arguments.estimate && arguments.reference)
     return on_command_line(ErrorKind::Conflict, "--reference", "--estimate and --reference are two ways to predict",
                            "give one of them");
-  if (arguments.trace_file == "-")
-    return on_command_line(ErrorKind::Conflict, "--trace", "a trace on standard output would run into the result",
-                           "give it a file");
-  if (!arguments.trace_file.empty() && arguments.files.size() > 1)
-    return on_command_line(ErrorKind::Conflict, "--trace", "a trace shows one scenario",
-                           "one command for each scenario");
+  for (const auto& [option, file] : {std::pair{"--trace", &arguments.trace_file}, {"--spans", &arguments.spans_file}}) {
+    if (*file == "-")
+      return on_command_line(ErrorKind::Conflict, option, "a trace on standard output would run into the result",
+                             "give it a file");
+    if (!file->empty() && arguments.files.size() > 1)
+      return on_command_line(ErrorKind::Conflict, option, "a trace shows one scenario",
+                             "one command for each scenario");
+  }
   return std::nullopt;
 }
 
@@ -61,7 +63,8 @@ PredictOptions options_for(const PredictArguments& arguments, const std::string&
                            Output& output) {
   PredictOptions options;
   options.method = arguments.estimate ? Method::Estimate : arguments.reference ? Method::Messages : Method::Simulate;
-  options.timeline = !arguments.trace_file.empty();
+  options.timeline = !arguments.trace_file.empty() || !arguments.spans_file.empty();
+  options.parts = !arguments.spans_file.empty();
   // What is not shown is not worked out.
   const Form form = arguments.common.form;
   const bool runs_alone = form == Form::Csv || (form == Form::Text && arguments.common.quiet);
@@ -84,21 +87,6 @@ PredictOptions options_for(const PredictArguments& arguments, const std::string&
   return options;
 }
 
-std::string in_form(const PredictArguments& arguments, const Result& result, const Inputs& inputs,
-                    const Output& output) {
-  switch (arguments.common.form) {
-    case Form::Json:
-      return result_to_json(result);
-    case Form::Csv:
-      return result_to_csv(result);
-    case Form::JsonLines:
-      return R"({"type":"result",)" + result_to_json(result, JsonLayout::OneLine).substr(1);
-    case Form::Text:
-      break;
-  }
-  return prediction_text(result, inputs, output, arguments.common.quiet);
-}
-
 bool write_trace(const PredictArguments& arguments, const Result& result, Output& output) {
   if (arguments.trace_file.empty()) return true;
   std::vector<const Run*> runs;
@@ -110,6 +98,17 @@ bool write_trace(const PredictArguments& arguments, const Result& result, Output
   if (!arguments.common.quiet && arguments.common.form == Form::Text)
     output.err << "Trace in " << visible(arguments.trace_file) << " (open it at ui.perfetto.dev)\n";
   return true;
+}
+
+bool write_spans(const PredictArguments& arguments, const Result& result, Output& output) {
+  if (arguments.spans_file.empty()) return true;
+  std::string lines;
+  for (const Run& run : result.runs)
+    if (!run.timeline.empty()) lines += run_to_message(run) + '\n';
+  CommonArguments to_file;
+  to_file.output_file = arguments.spans_file;
+  to_file.form = arguments.common.form;
+  return write_data(lines, to_file, output);
 }
 
 }  // namespace
@@ -127,8 +126,9 @@ int run_predict(const PredictArguments& arguments, Output& output) {
     const auto result = predict(one.inputs, options_for(arguments, one.name, writer, output));
     clear_progress(output);
     if (!result) return report_errors(result.error(), form, output);
-    if (!write_trace(arguments, *result, output)) return kRunFailed;
-    if (!writer.add(one.name, in_form(arguments, *result, one.inputs, output))) return kRunFailed;
+    if (!write_trace(arguments, *result, output) || !write_spans(arguments, *result, output)) return kRunFailed;
+    const auto as_text = [&] { return prediction_text(*result, one.inputs, output, arguments.common.quiet); };
+    if (!writer.add(one.name, result_in_form(*result, form, as_text))) return kRunFailed;
     all_ran &= !nothing_ran(*result);
   }
   if (!writer.finish()) return kRunFailed;

@@ -124,6 +124,7 @@ class RunTrace {
     Json& e = complete(copy ? "gpu_memcpy" : "kernel", kernel_name(span), device_, stream, start, end);
     Json& args = e["args"];
     args = {{"device", device_}, {"context", 1}, {"stream", stream}, {"cause", name_of(span.cause)}};
+    args["lane"] = name_of(span.lane);
     if (span.lane != Lane::Compute) args["what"] = span.name;
     if (span.bytes > 0) args["bytes"] = span.bytes;
     if (copy && end > start) args["memory bandwidth (GB/s)"] = static_cast<double>(span.bytes) / double(end - start);
@@ -140,7 +141,8 @@ class RunTrace {
 
   void write_host(const Span& span, std::int64_t start, std::int64_t end, std::optional<std::int64_t> correlation) {
     const int thread = host_.place(start, end);
-    complete("cpu_op", span.name, host_pid_, thread, start, end)["args"] = {{"External id", ++external_id_}};
+    complete("cpu_op", span.name, host_pid_, thread, start, end)["args"] = {{"External id", ++external_id_},
+                                                                            {"cause", name_of(span.cause)}};
     if (!correlation) return;
     const std::int64_t call = std::max(start, end - kLaunchCall_ns);
     complete("cuda_runtime", "cudaLaunchKernel", host_pid_, thread, call, end)["args"] = {

@@ -62,7 +62,7 @@ void describe(A& a, T& b) {
 template <class A, Is<RankStats> T>
 void describe(A& a, T& r) {
   a.field("ranks", r.ranks);
-  a.field("host", r.host);
+  a.known("host", r.host);  // results of before machines of unlike nodes do not have it
   a.field("step_time_s", r.step_time_s);
   a.known("gpu_utilization", r.gpu_utilization);
   a.known("gpu_compute_utilization", r.gpu_compute_utilization);
@@ -291,6 +291,7 @@ Expected<Result> result_from_json(std::string_view text, const std::string& file
   a.known("fidelity", result.fidelity);
   a.field("runs", result.runs);
   a.known("answer", result.answer);
+  if (errors.empty()) check_result(result, file, errors);
   if (!errors.empty()) return tl::unexpected(errors);
   return result;
 }

@@ -20,7 +20,8 @@ std::string result_to_json(const Result& result, JsonLayout layout = JsonLayout:
 
 // Reads a document of any format_version up to kResultFormatVersion. The scenario object comes back as block YAML in
 // `scenario_yaml` (same values, without the comments about their origin). Errors: Syntax (with place), Missing, Type,
-// NotSupported (a newer format, or no lockstep result), each with `file` and the dotted key.
+// Range (what no result can say: no GPUs, a step of 0 s, negative parts), NotSupported (a newer format, or no lockstep
+// result), each with `file` and the dotted key.
 Expected<Result> result_from_json(std::string_view text, const std::string& file);
 
 // One run of `runs` on one line, without newline: the contract's keys only.

@@ -190,6 +190,8 @@ class JsonReader {
 
 // Parses text; Syntax with line and column when it is no JSON.
 Expected<Json> parse_json(std::string_view text, const std::string& file);
+// What no result can say: no GPUs, times of 0 or less, parts or ratios below 0, neither a step nor a reason for none.
+void check_result(const Result& result, const std::string& file, Errors& errors);
 // YAML to JSON values and back (json_scenario.cpp).
 Json yaml_to_json_value(std::string_view yaml);
 std::string json_value_to_yaml(const Json& value);

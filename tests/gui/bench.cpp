@@ -101,6 +101,21 @@ void time_drag(MainWindow& window) {
     handled.all.push_back(own.ms());
     while (clock.elapsed() < 16) QApplication::processEvents(QEventLoop::AllEvents, 4);
   }
+  Times painted;
+  bool shown = false;
+  const auto seen = QObject::connect(&window.session(), &Session::shown_changed, &window, [&] { shown = true; });
+  for (int batch = 164; batch < 264; ++batch) {
+    QElapsedTimer clock;
+    clock.start();
+    shown = false;
+    window.document().set("batch.per_gpu", std::to_string(batch), 1);
+    while (!shown) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+    QApplication::processEvents();
+    painted.all.push_back(ms(clock));
+    while (clock.elapsed() < 40) QApplication::processEvents(QEventLoop::AllEvents, 4);
+  }
+  QObject::disconnect(seen);
+  painted.print("wall: from a slider's step to the painted estimate");
   handled.print("CPU: one step of a slider: text, document, controls");
   ticks.print("wall: a timer of 5 ms while a slider is dragged");
   window.document().undo().setClean();
@@ -142,6 +157,7 @@ void time_timeline(int count) {
   for (int i = 0; i < 5; ++i) {
     const CpuClock clock;
     view.show_result(shown);
+    view.timeline();
     built.all.push_back(clock.ms());
   }
   view.widget()->grab();

@@ -6,6 +6,7 @@
 #include <QProcess>
 #include <fstream>
 
+#include "gui/app/all_views.h"
 #include "simulator/result/result.h"
 #include "tests/gui/support.h"
 
@@ -51,15 +52,27 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
   const Ended done = run({"--export", folder, "second-node-10gbe"});
   EXPECT_EQ(done.code, 0) << done.err.toStdString();
   const QStringList files = QDir(folder).entryList(QDir::Files);
-  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown", "timeline", "topology"})
+  const std::vector<ViewTab> tabs = all_views();
+  QStringList views;
+  for (const View* view : views_in(tabs)) views << view->id();
+  EXPECT_GE(views.size(), 7);
+  for (const QString& view : views)
     for (const char* suffix : {"png", "svg", "pdf", "csv"})
-      EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view << suffix;
-  EXPECT_EQ(done.out.count('\n'), 26);
+      EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix)))
+          << view.toStdString() << suffix;
+  EXPECT_EQ(done.out.count('\n'), 4 * views.size() + 2);
   const std::string page = testing::text_of_file((folder + "/second-node-10gbe-report.html").toStdString());
   EXPECT_NE(page.find("Is a second machine worth it"), std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);
   EXPECT_NE(page.find("lockstep predict second-node-10gbe"), std::string::npos);
   EXPECT_EQ(testing::text_of_file((folder + "/second-node-10gbe-report.pdf").toStdString()).substr(0, 4), "%PDF");
+  EXPECT_NE(page.find("Timeline"), std::string::npos);
+  const std::string one_page = testing::text_of_file((folder + "/second-node-10gbe-report.pdf").toStdString());
+  EXPECT_NE(one_page.find("/Count 1"), std::string::npos);
+  // The timeline is the simulated one.
+  const std::string spans = testing::text_of_file((folder + "/second-node-10gbe-timeline.svg").toStdString());
+  EXPECT_NE(spans.find("predicted"), std::string::npos);
+  EXPECT_EQ(spans.find("without contention"), std::string::npos);
   // The picture is filled: something is drawn near every edge.
   for (const char* view : {"efficiency", "throughput", "step-time", "breakdown"}) {
     const QImage image(QStringLiteral("%1/second-node-10gbe-%2.png").arg(folder, view));
@@ -91,6 +104,18 @@ TEST(Program, AResultAloneBringsItsScenarioAndTheExportIsQuiet) {
   const std::string numbers = testing::text_of_file((folder + "/measured-efficiency.csv").toStdString());
   EXPECT_NE(numbers.find("DDP"), std::string::npos) << numbers;
   EXPECT_NE(numbers.find("measured"), std::string::npos) << numbers;
+}
+
+TEST(Program, ExportDrawsTracesBelowThePrediction) {
+  const QString folder = testing::temporary_path("traced");
+  const QString trace = QString::fromStdString(testing::source_path("tests/data/traces/ddp-two-gpus-rank1.json"));
+  const Ended done = run({"--export", folder, "dp-vs-ddp-resnet50-8xa100", trace});
+  EXPECT_EQ(done.code, 0) << done.err.toStdString();
+  const std::string table = testing::text_of_file((folder + "/dp-vs-ddp-resnet50-8xa100-timeline.csv").toStdString());
+  EXPECT_NE(table.find("measured"), std::string::npos);
+  EXPECT_NE(table.find("ncclDevKernel_AllReduce"), std::string::npos);
+  const Ended wrong = run({"--export", folder, "dp-vs-ddp-resnet50-8xa100", "/nowhere/trace.json"});
+  EXPECT_EQ(wrong.code, 1);
 }
 
 TEST(Program, ExportSaysWhatIsWrong) {

@@ -153,6 +153,7 @@ TEST(Scaling, WhiskersOfAMeasurementReachFromTheFastestToTheSlowestStep) {
   run.step_time_s = 0.2;
   run.throughput = 80;
   run.samples = {{0, {0.19, 0.2}}, {1, {0.25, 0.2}}};
+  measured->kind = "measured";
   measured->runs = {run};
   Shown shown;
   shown.measured.push_back({"m", measured});

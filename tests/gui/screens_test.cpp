@@ -4,13 +4,16 @@
 
 #include <QAbstractButton>
 #include <QApplication>
+#include <QComboBox>
 #include <QDir>
 #include <QFile>
 #include <QGraphicsTextItem>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPixmap>
+#include <QPushButton>
 #include <QTableWidget>
+#include <stdexcept>
 #include <tuple>
 
 #include "gui/app/answer_bar.h"
@@ -20,6 +23,8 @@
 #include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
 #include "gui/charts/chart_panel.h"
+#include "gui/sweep/sweep_view.h"
+#include "simulator/result/json.h"
 #include "tests/gui/support.h"
 
 namespace lockstep::gui {
@@ -133,6 +138,119 @@ TEST_P(Screens, PinnedBesideMeasured) {
   ASSERT_TRUE(window.document().set("batch.per_gpu", "16").empty());
   ASSERT_TRUE(simulated(window));
   look(window, "pinned-measured");
+  window.frames()[0]->choose(2);
+  look(window, "pinned-step-time");
+  window.show_view("error");
+  look(window, "difference-mismatched");
+  ViewFrame* frame = window.show_view("difference");
+  look(window, "difference");
+  frame->show_table(true);
+  look(window, "difference-table");
+}
+
+std::shared_ptr<const Result> result_file(const std::string& relative) {
+  auto result = result_from_json(testing::text_of_file(testing::source_path(relative)), relative);
+  EXPECT_TRUE(result) << relative;
+  return result ? std::make_shared<Result>(*std::move(result)) : std::make_shared<Result>();
+}
+
+TEST_P(Screens, PredictedAgainstMeasured) {
+  MainWindow window;
+  window.show();
+  window.open_any(QString::fromStdString(testing::source_path("scenarios/measured/dp-vs-ddp-resnet18-cpu.yaml")));
+  ASSERT_TRUE(simulated(window));
+  window.show_view("error");
+  look(window, "error-none");
+  window.show_view("difference");
+  look(window, "difference-none");
+  ViewFrame* frame = window.show_view("error");
+  window.session().add_measured("dp-vs-ddp.measured.json", result_file("scenarios/measured/dp-vs-ddp.measured.json"));
+  look(window, "error");
+  window.session().add_measured("dp-vs-ddp.predicted.json", result_file("scenarios/measured/dp-vs-ddp.predicted.json"));
+  look(window, "error-two");
+  frame->show_table(true);
+  look(window, "error-table");
+  window.show_view("efficiency");
+  look(window, "error-overview");
+}
+
+// The tab "Sweep", with its map (0) or the bucket sizes (1).
+SweepView& open_sweep(MainWindow& window, int segment) {
+  window.show_view(segment == 0 ? "sweep" : "bucket-size");
+  for (View* view : window.views())
+    if (auto* found = dynamic_cast<SweepView*>(view)) return *found;
+  throw std::logic_error("no map");
+}
+
+bool swept(MainWindow& window) {
+  const Shown& shown = window.session().shown();
+  return wait_until([&] {
+    return simulated(window) && shown.sweep && !shown.sweep->cells.empty() && !window.sweeps().running() &&
+           shown.sweep->done == static_cast<int>(shown.sweep->cells.size());
+  });
+}
+
+bool curve_simulated(MainWindow& window) {
+  const Shown& shown = window.session().shown();
+  return wait_until([&] {
+    return simulated(window) && shown.bucket_curve && !shown.bucket_curve->points.empty() &&
+           !window.sweeps().running() && !shown.bucket_curve->estimated();
+  });
+}
+
+TEST_P(Screens, SweepsOfSeveralKindsOfMachines) {
+  MainWindow window;
+  window.show();
+  for (const char* name : {"second-node-10gbe", "dp-vs-ddp-resnet50-8xa100", "bert-bucket-cap", "infiniband-scaling"}) {
+    window.open_any(name);
+    open_sweep(window, 0);
+    ASSERT_TRUE(swept(window)) << name;
+    look(window, QStringLiteral("sweep-%1").arg(name));
+    open_sweep(window, 1);
+    ASSERT_TRUE(curve_simulated(window)) << name;
+    look(window, QStringLiteral("bucket-%1").arg(name));
+  }
+}
+
+TEST_P(Screens, ASweepInEveryState) {
+  MainWindow window;
+  window.show();
+  setenv("LOCKSTEP_PROGRAM", testing::script("exec sleep 60").toLocal8Bit(), 1);
+  window.open_any("v100-dgx1");
+  SweepView& view = open_sweep(window, 0);
+  ASSERT_TRUE(wait_until([&] { return window.sweeps().running() && view.map().picture().best_cell; }));
+  look(window, "sweep-running");
+  window.sweeps().stop();
+  look(window, "sweep-stopped");
+  setenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE, 1);
+  view.run_button().click();
+  ASSERT_TRUE(swept(window));
+  view.map().setFocus();
+  view.map().select(std::size_t{1});
+  look(window, "sweep-selected");
+  window.sweeps().choose_key(0, "model.name");
+  window.sweeps().choose_key(1, "precision");
+  view.metrics().setCurrentIndex(1);
+  ASSERT_TRUE(swept(window));
+  look(window, "sweep-names");
+  window.sweeps().choose_key(0, "gpus");
+  ASSERT_TRUE(window.sweeps().set_axis(0, "gpus", "1, 2, 3, 4, 5, 6, 7, 8, 12, 16").empty());
+  view.axis(1).values().setText("fp32, fp7");
+  emit view.axis(1).values().editingFinished();
+  EXPECT_TRUE(view.axis(1).wrong());
+  ASSERT_TRUE(swept(window));
+  view.map().select(std::size_t{9});
+  look(window, "sweep-not-run");
+  setenv("LOCKSTEP_PROGRAM",
+         testing::script("echo 'lockstep: broken invariant at engine.cpp:31' >&2; kill -ABRT $$").toLocal8Bit(), 1);
+  window.sweeps().choose_key(1, "ddp.bucket_cap");
+  ASSERT_TRUE(wait_until([&] { return !window.session().shown().sweep->failure.isEmpty(); }));
+  look(window, "sweep-failed");
+  setenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE, 1);
+  window.resize(900, 640);
+  look(window, "sweep-small");
+  open_sweep(window, 1);
+  look(window, "bucket-small");
 }
 
 TEST_P(Screens, AnEstimateBeforeItsSimulation) {

@@ -124,8 +124,29 @@ TEST(TimelineModel, ASimulatedStepThatDiffersFromItsSpansSaysSo) {
   auto other = std::make_shared<Result>(*shown.result);
   for (lockstep::Run& run : other->runs) run.step_time_s *= 1.2;
   shown.result = other;
-  const Timeline timeline = timeline_of(shown);
-  EXPECT_TRUE(group_words(timeline, 0).join(' ').contains("without contention"));
+  shown.spans_estimated = true;
+  EXPECT_TRUE(group_words(timeline_of(shown), 0).join(' ').contains("spans without contention"));
+  shown.spans_estimated = false;  // one step of many that noise makes differ
+  EXPECT_TRUE(group_words(timeline_of(shown), 0).join(' ').contains("shown: one of"));
+}
+
+TEST(TimelineModel, AFocusMeansTheSpansOfItsCauseInTheGroupsOfItsKind) {
+  const Timeline timeline = timeline_of(a100());
+  TimelinePicture picture;
+  picture.show(timeline);
+  const Focus backward{Strategy::Ddp, 8, Cause::Backward, false, false};
+  const auto lit = picture.lit_by(backward);
+  ASSERT_TRUE(lit.first.valid());
+  EXPECT_EQ(timeline.groups[static_cast<std::size_t>(lit.first.group)].strategy, Strategy::Ddp);
+  const lockstep::Run& run = a100().result->runs.back();
+  EXPECT_NEAR(lit.seconds, run.part_s(Cause::Backward) + run.part_s(Cause::Contention), 0.02 * lit.seconds);
+  // Exposed communication, and what else a GPU waits for, is where the collectives are.
+  const auto waits = picture.lit_by({Strategy::Ddp, 8, Cause::ExposedCommunication, false, false});
+  EXPECT_EQ(waits.spans, static_cast<int>(run.buckets.size()));
+  // Of four GPUs there is no timeline: that of eight stands for it.
+  EXPECT_EQ(picture.lit_by({Strategy::Ddp, 4, Cause::Backward, false, false}).spans, lit.spans);
+  EXPECT_EQ(picture.lit_by({Strategy::Single, 1, Cause::Backward, false, false}).spans, 0);
+  EXPECT_GT(picture.lit_by({Strategy::Dp, 8, std::nullopt, false, true}).spans, 0);
 }
 
 class TimelineAtWork : public ::testing::Test {

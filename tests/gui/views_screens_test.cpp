@@ -1,5 +1,5 @@
-// Timeline and topology as pictures (LOCKSTEP_SCREENS=FOLDER keeps them) over scenarios of many kinds, in both themes.
-// Scale: QT_SCALE_FACTOR of the environment.
+// Timeline, topology and explanation as pictures (LOCKSTEP_SCREENS=FOLDER keeps them) over scenarios of many kinds, in
+// both themes. Scale: QT_SCALE_FACTOR of the environment.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -12,6 +12,7 @@
 #include <set>
 
 #include "gui/app/theme.h"
+#include "gui/explain/explain_view.h"
 #include "gui/timeline/timeline_view.h"
 #include "gui/topology/topology_view.h"
 #include "tests/gui/shown_support.h"
@@ -68,7 +69,8 @@ TEST_P(ViewScreens, OverScenariosOfEveryKindOfMachine) {
     const Shown shown = shown_of(name);
     TimelineView timeline;
     TopologyView topology;
-    for (View* view : {static_cast<View*>(&timeline), static_cast<View*>(&topology)}) {
+    ExplainView explain;
+    for (View* view : {static_cast<View*>(&timeline), static_cast<View*>(&topology), static_cast<View*>(&explain)}) {
       view->widget()->resize(960, 600);
       view->widget()->show();
       view->show_result(shown);
@@ -129,10 +131,25 @@ TEST_P(ViewScreens, MeasuredBelowPredictedAndPinned) {
   keep(timeline, "pinned");
 }
 
+TEST_P(ViewScreens, AnExplanationWithARowChosenAndOfTheOtherStrategy) {
+  ExplainView explain;
+  explain.widget()->resize(960, 600);
+  explain.widget()->show();
+  explain.show_result(shown_of("second-node-10gbe"));
+  explain.waterfall().select(0);
+  keep(explain, "chosen");
+  explain.show_result(shown_of("dp-vs-ddp-resnet50-8xa100"));
+  explain.runs().setCurrentText("DDP ×8");
+  keep(explain, "ddp");
+  explain.bases().setCurrentText("DP ×8");
+  keep(explain, "dp-to-ddp");
+}
+
 TEST_P(ViewScreens, NothingYet) {
   TimelineView timeline;
   TopologyView topology;
-  for (View* view : {static_cast<View*>(&timeline), static_cast<View*>(&topology)}) {
+  ExplainView explain;
+  for (View* view : {static_cast<View*>(&timeline), static_cast<View*>(&topology), static_cast<View*>(&explain)}) {
     view->widget()->resize(960, 600);
     view->show_result({});
     EXPECT_TRUE(view->table().rows.empty());

@@ -54,6 +54,13 @@ class Window : public ::testing::Test {
     ASSERT_TRUE(simulated(window));
   }
   void TearDown() override { window.document().undo().setClean(); }
+  // Pinned, and beside a measurement: every view has something to show.
+  void compare_with_itself() {
+    auto measured = std::make_shared<Result>(*window.session().shown().result);
+    measured->kind = "measured";
+    window.session().add_measured("m.json", measured);
+    window.action("pin")->trigger();
+  }
   MainWindow window;
 };
 
@@ -227,6 +234,7 @@ TEST_F(Window, AnotherFileForgetsBaselineAndMeasurements) {
 }
 
 TEST_F(Window, EveryViewExportsPicturesThatParseAndNumbers) {
+  compare_with_itself();
   ASSERT_TRUE(wait_until([&] { return window.session().has_details(); }));
   QString why;
   const QString folder = testing::temporary_path("export");
@@ -265,6 +273,8 @@ TEST_F(Window, EveryActionHasAKeyOrAMnemonicAndEveryControlAName) {
     EXPECT_TRUE(!action->shortcut().isEmpty() || action->text().contains('&')) << name;
   }
   ASSERT_TRUE(wait_until([&] { return window.session().has_details(); }));
+  for (auto* view : window.views()) EXPECT_FALSE(view->description().isEmpty()) << view->id().toStdString();
+  compare_with_itself();
   for (auto* view : window.views()) {
     EXPECT_FALSE(view->widget()->accessibleName().isEmpty());
     EXPECT_FALSE(view->description().isEmpty()) << view->id().toStdString();

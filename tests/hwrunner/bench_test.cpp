@@ -183,6 +183,12 @@ TEST_F(BenchCommand, refuses_sizes_that_are_none_and_options_without_a_bench) {
     EXPECT_EQ(outcome.code, 1) << wrong;
     EXPECT_THAT(outcome.err, HasSubstr("--minbytes")) << wrong;
   }
+  for (const char* wrong : {"x", "1", "-5"}) {
+    const Outcome outcome =
+        lockstep_in_process({"measure", "-", "--bench", "copies", "--maxbytes", wrong}, scenario_on(1));
+    EXPECT_EQ(outcome.code, 1) << wrong;
+    EXPECT_THAT(outcome.err, HasSubstr("--maxbytes")) << wrong;
+  }
   EXPECT_EQ(benched({"--minbytes", "1M"}).code, 1);  // given twice
   EXPECT_EQ(lockstep_in_process({"measure", "-", "--maxbytes", "8"}, scenario_on(1)).code, 1);
   EXPECT_EQ(lockstep_in_process({"measure", "-", "--bench", "ops", "--paced"}, scenario_on(1)).code, 1);

@@ -125,6 +125,7 @@ TEST_F(CudaRunner, measure_without_the_program_for_gpus_says_how_to_get_it) {
                                               std::string(kScenario));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("./lockstep.sh libtorch cuda"));
+  EXPECT_THAT(outcome.err, HasSubstr("unset LOCKSTEP_HWRUNNER"));
 }
 
 struct Said {

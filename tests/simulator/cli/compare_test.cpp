@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/simulator/cli/in_process.h"
@@ -125,6 +127,83 @@ TEST_F(Compare, families_are_not_mixed_unless_forced) {
   EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("b.json"), "--force"}).code, 0);
   EXPECT_EQ(family_of("c10d Reducer, paced"), family_of("model of DDP"));
   EXPECT_EQ(family_of("LibTorch data_parallel"), "dp-cpp");
+}
+
+TEST_F(Compare, results_of_other_scenarios_are_warned_about_and_change_no_exit_code) {
+  const std::string same = lockstep_in_process({"compare", path("a.json"), path("a.json"), "--json"}).out;
+  EXPECT_TRUE(json::parse(same)["warnings"].empty());
+  EXPECT_TRUE(json::parse(same)["differs"].empty());
+  json other = slower();
+  other["kind"] = "measured";
+  other["scenario"]["model"]["name"] = "resnet50";
+  other["scenario"]["batch"]["per_gpu"] = 16;
+  other["scenario"]["calibrate"]["single_gpu"] = "100samples/s";  // how a prediction is made, not of what
+  other["scenario"]["measure"]["steps"] = 3;
+  write("b.json", other);
+  const auto outcome = lockstep_in_process({"compare", path("a.json"), path("b.json"), "--json"});
+  EXPECT_EQ(outcome.code, 0);
+  const json comparison = json::parse(outcome.out);
+  ASSERT_EQ(comparison["warnings"].size(), 1U);
+  std::map<std::string, std::pair<std::string, std::string>> told;
+  for (const json& one : comparison["differs"]) told[one["key"]] = {one["value"], one["reference"]};
+  EXPECT_THAT(told, ::testing::UnorderedElementsAre(std::pair{"model.name", std::pair{"resnet18", "resnet50"}},
+                                                    std::pair{"batch.per_gpu", std::pair{"32", "16"}}));
+  const auto text = lockstep_in_process({"compare", path("a.json"), path("b.json")});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.err, HasSubstr("lockstep compare: warning: "));
+  EXPECT_THAT(text.err, HasSubstr("model.name resnet18 (resnet50)"));
+  EXPECT_EQ(text.out.find("warning"), std::string::npos);
+}
+
+TEST_F(Compare, a_changed_setting_is_no_warning_between_predictions_but_against_a_measurement) {
+  json other = slower();
+  other["scenario"]["ddp"]["bucket_cap"] = "1MiB";
+  write("b.json", other);
+  EXPECT_EQ(lockstep_in_process({"compare", path("a.json"), path("b.json")}).err, "");
+  other["kind"] = "measured";
+  write("b.json", other);
+  EXPECT_THAT(lockstep_in_process({"compare", path("a.json"), path("b.json")}).err, HasSubstr("ddp.bucket_cap"));
+  other["scenario"] = json();
+  other.erase("scenario");
+  write("b.json", other);
+  EXPECT_THAT(lockstep_in_process({"compare", path("a.json"), path("b.json")}).err, HasSubstr("does not say of what"));
+}
+
+// What was measured for the tables of this project, beside its predictions: no false alarm, and the step of one rank.
+TEST_F(Compare, measurements_of_the_very_scenario_draw_no_warning) {
+  int pairs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_SOURCE_DIR "/scenarios/measured")) {
+    std::string measured = entry.path().string();
+    const auto at = measured.find(".measured.json");
+    if (at == std::string::npos) continue;
+    const std::string predicted = measured.substr(0, at) + ".predicted.json";
+    if (!std::filesystem::exists(predicted)) continue;
+    ++pairs;
+    const auto outcome = lockstep_in_process({"compare", predicted, measured, "--json"});
+    EXPECT_EQ(outcome.code, 0) << predicted << outcome.err;
+    EXPECT_EQ(outcome.err, "") << predicted;
+    const json summary = json::parse(outcome.out)["summary"];
+    EXPECT_GT(summary["null_errors"]["single"], summary["mean_error"]) << predicted;
+  }
+  EXPECT_GE(pairs, 15);
+}
+
+TEST_F(Compare, the_step_of_one_gpu_for_every_row_is_the_constant_to_beat) {
+  json measured = result_;
+  measured["kind"] = "measured";
+  write("b.json", measured);
+  const json summary =
+      json::parse(lockstep_in_process({"compare", path("a.json"), path("b.json"), "--json"}).out)["summary"];
+  const double single = result_["runs"][0]["step_time_s"];
+  double sum = 0;
+  int rows = 0;
+  for (const json& run : result_["runs"]) {
+    if (run["strategy"] == "single") continue;
+    sum += std::abs(single / run["step_time_s"].get<double>() - 1);
+    ++rows;
+  }
+  ASSERT_GT(rows, 0);
+  EXPECT_NEAR(summary["null_errors"]["single"].get<double>(), sum / rows, 1e-12);
 }
 
 TEST_F(Compare, rows_of_one_side_alone_are_named_and_nothing_in_common_is_an_error) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <clocale>
 #include <locale>
@@ -128,6 +129,65 @@ TEST(ResultJson, all_wrong_values_are_named_by_their_path) {
   for (const Error& error : result.error()) keys.push_back(error.key);
   EXPECT_THAT(keys, ::testing::UnorderedElementsAre("runs[0].step_time_s", "runs[0].strategy",
                                                     "runs[0].buckets[1].bytes", "runs[1].world_size"));
+}
+
+// Each nonsense alone is refused with its key, what was found and what may stand there.
+TEST(ResultJson, what_no_result_can_say_is_refused_with_its_key) {
+  const json good = json::parse(result_to_json(full_result()));
+  const auto error_of = [&](const std::string& pointer, const json& value) {
+    json document = good;
+    document[json::json_pointer(pointer)] = value;
+    const auto result = result_from_json(document.dump(), "x.json");
+    return result ? Error{} : result.error().front();
+  };
+  const std::pair<const char*, json> cases[] = {{"/runs/0/gpus", 0},
+                                                {"/runs/0/gpus", -8},
+                                                {"/runs/0/world_size", 0},
+                                                {"/runs/1/world_size", -1},
+                                                {"/runs/0/nodes", 0},
+                                                {"/runs/0/step_time_s", -0.1},
+                                                {"/runs/0/step_time_s", 0},
+                                                {"/runs/0/step_time_s", nullptr},
+                                                {"/runs/0/step_time_s", "0.1"},
+                                                {"/runs/0/micro_steps", 0},
+                                                {"/runs/0/per_gpu_batch", -1},
+                                                {"/runs/0/throughput", -1.0},
+                                                {"/runs/0/speedup", -1.0},
+                                                {"/runs/0/efficiency", -0.5},
+                                                {"/runs/0/breakdown_s/forward", -0.01},
+                                                {"/runs/0/samples/0/step_times_s/1", 0},
+                                                {"/runs/0/spread_s/p5", -0.1},
+                                                {"/runs/0/uncertainty_s/low", 0},
+                                                {"/runs/0/uncertainty_s/high", 0.1},
+                                                {"/runs/0/baseline/step_time_s", -0.1},
+                                                {"/runs/0/breakdown_s", json::array({1})},
+                                                {"/answer/levers/0/step_time_s", -1},
+                                                {"/kind", "guessed"}};
+  for (const auto& [pointer, value] : cases) {
+    const Error error = error_of(pointer, value);
+    EXPECT_FALSE(error.message.empty()) << pointer << ' ' << value;
+    EXPECT_FALSE(error.allowed.empty()) << pointer << ' ' << value;
+    EXPECT_EQ(error.file, "x.json");
+    std::string key = std::string(pointer).substr(1);
+    for (auto& [from, to] : {std::pair{"runs/0/", "runs[0]."}, {"runs/1/", "runs[1]."}, {"levers/0", "levers[0]"}})
+      if (const auto at = key.find(from); at != std::string::npos) key.replace(at, std::string(from).size(), to);
+    std::replace(key.begin(), key.end(), '/', '.');
+    if (key.find("samples") == std::string::npos) {
+      EXPECT_EQ(error.key, key);
+    }
+  }
+  EXPECT_TRUE(error_of("/runs/0/breakdown_s/forward", -1e-13).message.empty());
+}
+
+TEST(ResultJson, a_run_has_a_step_or_the_reason_for_none) {
+  json document = json::parse(result_to_json(full_result()));
+  document["runs"][0].erase("step_time_s");
+  const auto result = result_from_json(document.dump(), "x.json");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error()[0].key, "runs[0].step_time_s");
+  EXPECT_EQ(result.error()[0].kind, ErrorKind::Missing);
+  document["runs"][0]["not_run"] = "it was too late";
+  EXPECT_TRUE(result_from_json(document.dump(), "x.json"));
 }
 
 TEST(ResultJson, other_documents_and_later_formats_are_refused) {
