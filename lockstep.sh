@@ -19,6 +19,8 @@ package_packages=(dpkg-dev file help2man)
 fresh_packages=(debootstrap git util-linux)
 # For tests of `lockstep measure` under launchers, which are skipped without them; installed in CI only.
 launcher_packages=(slurm-wlm munge openmpi-bin iproute2)
+# For tests of the window on an X server and of what software centres read: 8 MB and 3 MB. In the same way.
+desktop_packages=(xvfb xauth appstream)
 
 # LibTorch for the hardware runner: the wheel of PyPI and the packages of its CUDA that go with it. The first line is all
 # that a CPU needs; `cuda` adds what a GPU needs to run and what its files need to compile.
@@ -375,13 +377,13 @@ unlisted_skips() {
     grep -vxFf <(sed 's/ *#.*//; /^ *$/d' tests/skips.txt) || true
 }
 
-# Where the launchers' packages cannot be had, their tests are skipped.
+# Where these packages cannot be had, their tests are skipped.
 see_to_launchers() {
   local missing
   if [[ ${CI:-} != true ]] || ((EUID != 0)); then return 0; fi
-  mapfile -t missing < <(missing_packages "${launcher_packages[@]}")
+  mapfile -t missing < <(missing_packages "${launcher_packages[@]}" "${desktop_packages[@]}")
   if ((${#missing[@]} > 0)); then
-    step "Installing ${#missing[@]} packages of launchers" launchers apt_install "${missing[@]}" || true
+    step "Installing ${#missing[@]} packages for tests" launchers apt_install "${missing[@]}" || true
   fi
 }
 

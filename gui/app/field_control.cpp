@@ -276,6 +276,12 @@ bool FieldControl::eventFilter(QObject* watched, QEvent* event) {
   return QWidget::eventFilter(watched, event);
 }
 
+// What holds where nothing is set, in as many digits as a slider has: 13GB/s, not 13075692307.6923B/s.
+QString FieldControl::for_people(const std::string& effective) const {
+  const auto value = scale_ ? number_of(effective, scale_->unit) : std::nullopt;
+  return QString::fromStdString(value ? scale_->yaml(scale_->rounded(*value)) : effective);
+}
+
 void FieldControl::show_value(const std::optional<std::string>& yaml, bool is_default, const std::string& effective) {
   if (refused_ && yaml == yaml_) return;
   refused_ = false;
@@ -308,7 +314,7 @@ void FieldControl::show_value(const std::optional<std::string>& yaml, bool is_de
     if (field_.key == "gpus") text.remove('[').remove(']');
     if (line_->text() != text) line_->setText(text);
     line_->setCursorPosition(0);
-    line_->setPlaceholderText(QString::fromStdString(effective));
+    line_->setPlaceholderText(for_people(effective));
   }
   update_slider();
   showing_ = false;
@@ -330,7 +336,7 @@ void FieldControl::update_slider() {
   if (!scale) return;
   scale_ = scale;
   slider_->setValue(value ? scale_->position(*value) : 0);
-  slider_->setToolTip(set || !value ? QString() : tr("not set: %1").arg(QString::fromStdString(effective_)));
+  slider_->setToolTip(set || !value ? QString() : tr("not set: %1").arg(for_people(effective_)));
 }
 
 bool FieldControl::wrong() const {
@@ -356,7 +362,7 @@ void FieldControl::show_errors(const Errors& errors) {
   if (!error.hint.empty()) text += '\n' + QString::fromStdString(error.hint);
   wrong_->setText(text);
   wrong_->setAccessibleName(text);
-  wrong_->setMinimumHeight(wrong_->heightForWidth(width()));
+  wrong_->setMinimumHeight(std::max(0, wrong_->heightForWidth(width())));
 }
 
 void FieldControl::show_refused(const Errors& errors) {
@@ -366,7 +372,7 @@ void FieldControl::show_refused(const Errors& errors) {
 
 void FieldControl::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  if (wrong()) wrong_->setMinimumHeight(wrong_->heightForWidth(width()));
+  if (wrong()) wrong_->setMinimumHeight(std::max(0, wrong_->heightForWidth(width())));
 }
 
 }  // namespace lockstep::gui

@@ -55,6 +55,7 @@ class FieldControl : public QWidget {
   void step(int by);
   void emit_edited(const std::string& yaml, int drag = 0);
   std::string yaml_of_text() const;
+  QString for_people(const std::string& effective) const;
   void update_slider();
   void mark_wrong(bool wrong);
 

@@ -14,6 +14,7 @@
 #include <QTabWidget>
 #include <QTimer>
 #include <array>
+#include <utility>
 
 #include "gui/app/answer_bar.h"
 #include "gui/app/command_palette.h"

@@ -103,6 +103,8 @@ void MeasureStrip::make_head() {
     box->setToolTip(tip);
     box->setAccessibleDescription(tip);
     box->setKeyboardTracking(false);
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons);  // keys and wheel step it
+    box->setAlignment(Qt::AlignRight);
     label->setBuddy(box);
     connect(box, &QSpinBox::valueChanged, this, &MeasureStrip::ask);
     row->addWidget(label, 0, Qt::AlignTop);
@@ -234,11 +236,11 @@ void MeasureStrip::refresh() {
   const MeasureState state = measurement_.state();
   const bool running = state == MeasureState::Running || state == MeasureState::Stopping;
   const bool ready = state == MeasureState::Ready;
-  const bool asked = ready || state == MeasureState::Asking;
-  title_->setText(running ? tr("Measuring") : asked ? tr("Measure here") : tr("Measured here"));
+  const bool asked = ready || state == MeasureState::Asking, refused = state == MeasureState::Refused;
+  title_->setText(running ? tr("Measuring") : asked || refused ? tr("Measure here") : tr("Measured here"));
   wrong_->setText(measurement_.trouble());
   wrong_->setVisible(!measurement_.trouble().isEmpty());
-  start_->setVisible(!running && state != MeasureState::Refused);
+  start_->setVisible(!running && !refused);
   start_->setEnabled(!asked || ready);
   start_->setText(state == MeasureState::Done || state == MeasureState::Failed ? tr("Measure again") : tr("Start"));
   stop_->setVisible(running || state == MeasureState::Asking);

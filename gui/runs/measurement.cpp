@@ -1,10 +1,12 @@
 #include "gui/runs/measurement.h"
 
 #include <QDir>
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "gui/app/theme.h"
 #include "gui/charts/view.h"
 
 namespace lockstep::gui {
@@ -39,6 +41,22 @@ Run run_so_far(const PlanLine::Row& row, const MeasuredRow& known, const std::ve
   run.spread = Spread{known.p5_s, known.median_s, known.p95_s, known.n, "steps"};
   run.samples.push_back({0, counted(steps, row.strategy, row.gpus)});
   return run;
+}
+
+// "ddp on 2 ranks, repeat 1, about 2.1 min left" for people: the time left is told by left_s().
+QString launch_text(const QString& text) {
+  static const QRegularExpression form(
+      QStringLiteral("^([a-z-]+) on (\\d+) [A-Za-z]+, (repeat (\\d+)|with marks|[^,]+)"));
+  const auto match = form.match(text);
+  const auto strategy = strategy_called(match.captured(1).toStdString());
+  if (!match.hasMatch() || !strategy) return text;
+  const QString row = *strategy == Strategy::Single
+                          ? LiveMeasurement::tr("one alone")
+                          : QStringLiteral("%1 × %2").arg(strategy_name(*strategy), match.captured(2));
+  if (!match.captured(4).isEmpty()) return LiveMeasurement::tr("%1, repeat %2").arg(row, match.captured(4));
+  return match.captured(3) == QLatin1String("with marks")
+             ? LiveMeasurement::tr("%1 once more, with marks for the parts of a step").arg(row)
+             : LiveMeasurement::tr("%1, with a profiler").arg(row);
 }
 
 }  // namespace
@@ -176,9 +194,7 @@ double LiveMeasurement::left_s() const {
 }
 
 void LiveMeasurement::take_progress(const ProgressLine& line) {
-  const QString text = QString::fromStdString(line.text);
-  const qsizetype left = text.indexOf(QLatin1String(", about "));  // told by left_s()
-  now_ = left < 0 ? text : text.left(left);
+  now_ = launch_text(QString::fromStdString(line.text));
   if (done_ != line.done) ++launches_;
   done_ = line.done;
   total_ = line.total;

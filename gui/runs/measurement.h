@@ -61,7 +61,7 @@ class LiveMeasurement : public QObject {
   bool active() const;  // a child is at work
   const PlanLine& plan() const { return plan_; }
   const std::vector<MeasuredStep>& steps() const { return steps_; }
-  const QString& now() const { return now_; }  // "ddp on 2 ranks, repeat 1"
+  const QString& now() const { return now_; }  // "DDP × 2, repeat 1"
   int done() const { return done_; }           // launches
   int total() const { return total_; }
   double left_s() const;  // expected; the plan's before anything is known better

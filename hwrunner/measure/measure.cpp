@@ -95,8 +95,7 @@ class Measurer {
     plan.steps = m.steps;
     plan.repeats = m.repeats;
     for (const Row& row : rows_of()) {
-      plan.rows.push_back(
-          {row.strategy, row.gpus, row.not_run, row.launches.plan.per_gpu_batch, row.expected_step_s});
+      plan.rows.push_back({row.strategy, row.gpus, row.not_run, row.launches.plan.per_gpu_batch, row.expected_step_s});
       if (row.not_run) continue;
       const double passes = m.repeats + 1 + (request_.profile ? 1 : 0);
       const double dilate = std::max(1.0, row.launches.plan.dilate);

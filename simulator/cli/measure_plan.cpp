@@ -47,9 +47,9 @@ nlohmann::ordered_json as_json(const MeasurePlan& plan, const Inputs& inputs, co
 }
 
 std::string as_text(const MeasurePlan& plan, const MeasureRequest& request) {
-  std::string text = fmt::format("Would be measured on {}: {} + {} steps, {} time{}, about {} in all\n",
-                                 device_of(request), plan.warm_up, plan.steps, plan.repeats,
-                                 plan.repeats == 1 ? "" : "s", format_time(plan.expected_s));
+  std::string text =
+      fmt::format("Would be measured on {}: {} + {} steps, {} time{}, about {} in all\n", device_of(request),
+                  plan.warm_up, plan.steps, plan.repeats, plan.repeats == 1 ? "" : "s", format_time(plan.expected_s));
   for (const PlannedRow& row : plan.rows) {
     text += fmt::format("  {} on {}: ", name_of(row.strategy), row.gpus);
     text += row.not_run ? fmt::format("not run: {}\n", *row.not_run)

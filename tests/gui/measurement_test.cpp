@@ -86,16 +86,17 @@ QByteArray two_launches() {
 }
 
 // A program that answers a dry run with --here only, and plays `steps` and then `more` of shell otherwise.
-void play(const QByteArray& steps, const QString& more) {
+void play(const QByteArray& steps, const QString& more, const QString& first = {}) {
   const QString plan = write("plan.jsonl", plan_line()), lines = write("steps.jsonl", steps);
-  const QString body = QStringLiteral(R"(cat > /dev/null
+  const QString body = QStringLiteral(R"(%4
+cat > /dev/null
 case "$*" in
   *--here*--dry-run*) cat %1; exit 0;;
   *--dry-run*) echo '{"type":"error","message":"the machine is not this one"}'; exit 1;;
 esac
 cat %2
 %3)")
-                           .arg(plan, lines, more);
+                           .arg(plan, lines, more, first);
   setenv("LOCKSTEP_PROGRAM", testing::script(body).toLocal8Bit().constData(), 1);
 }
 
@@ -144,7 +145,7 @@ TEST_F(Measuring, StepsBecomePointsBeforeAnyRunIsWhole) {
   EXPECT_DOUBLE_EQ(ddp.throughput, 16 / 0.22);
   EXPECT_DOUBLE_EQ(ddp.speedup, ddp.throughput / single.throughput);
   EXPECT_DOUBLE_EQ(ddp.efficiency, ddp.speedup / 2);
-  EXPECT_EQ(live.now(), "ddp on 2 ranks, repeat 1");
+  EXPECT_EQ(live.now(), "DDP × 2, repeat 1");
   EXPECT_EQ(live.done(), 1);
   EXPECT_GT(live.left_s(), 0);
   Shown shown;
@@ -178,9 +179,8 @@ TEST_F(Measuring, AStoppedMeasurementKeepsWhatTheProgramSaysAtItsEnd) {
   const QString last =
       write("last.jsonl",
             QByteArray::fromStdString(R"({"type":"result",)" + result_to_json(partial, JsonLayout::OneLine).substr(1)));
-  play(two_launches(),
-       QStringLiteral("trap 'cat %1; exit 130' TERM; i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done")
-           .arg(last));
+  play(two_launches(), "i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done",
+       QStringLiteral("trap 'cat %1; exit 130' TERM").arg(last));
   live.ask(request());
   ASSERT_TRUE(reaches(MeasureState::Ready));
   live.start();

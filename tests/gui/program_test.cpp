@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QImage>
 #include <QProcess>
+#include <fstream>
 
 #include "gui/app/all_views.h"
 #include "simulator/result/result.h"
@@ -79,6 +80,30 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
     EXPECT_GT(ink.width(), 0.85 * image.width()) << view;
     EXPECT_GT(ink.height(), 0.85 * image.height()) << view;
   }
+}
+
+TEST(Program, WithoutADisplayOneLineSaysWhatToDo) {
+  const Ended ended = run({"second-node-10gbe"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(ended.err.contains("--export")) << ended.err.toStdString();
+  EXPECT_EQ(ended.err.count('\n'), 1) << ended.err.toStdString();
+}
+
+TEST(Program, AResultAloneBringsItsScenarioAndTheExportIsQuiet) {
+  const QString result = testing::temporary_path("measured.json"), folder = testing::temporary_path("of-result");
+  QProcess predict;
+  predict.start(LOCKSTEP_PROGRAM_FILE, {"predict", "strong-scaling", "--estimate", "--json", "-o", result});
+  ASSERT_TRUE(predict.waitForFinished(60'000));
+  std::string text = testing::text_of_file(result.toStdString());
+  const std::size_t at = text.find("\"predicted\"");
+  ASSERT_NE(at, std::string::npos);
+  std::ofstream(result.toStdString()) << text.replace(at, 11, "\"measured\"");
+  const Ended done = run({"--export", folder, result});
+  EXPECT_EQ(done.code, 0) << done.err.toStdString();
+  EXPECT_TRUE(done.err.isEmpty()) << done.err.toStdString();
+  const std::string numbers = testing::text_of_file((folder + "/measured-efficiency.csv").toStdString());
+  EXPECT_NE(numbers.find("DDP"), std::string::npos) << numbers;
+  EXPECT_NE(numbers.find("measured"), std::string::npos) << numbers;
 }
 
 TEST(Program, ExportDrawsTracesBelowThePrediction) {

@@ -61,7 +61,7 @@ QStringList cut_texts(const QWidget& window) {
   return cut;
 }
 
-void look(MainWindow& window, const QString& name) {
+void look(QWidget& window, const QString& name) {
   wait_until([] { return false; }, 30);  // layouts inside layouts settle one after the other
   const QPixmap picture = window.grab();
   EXPECT_FALSE(picture.isNull());
@@ -352,6 +352,7 @@ TEST_P(Screens, AllSettingsOpen) {
   ASSERT_TRUE(simulated(window));
   for (const FieldGroup& group : field_groups()) window.panel().control(group.fields.front()->key);
   look(window, "settings");
+  look(*window.panel().findChild<QWidget*>("page"), "settings-all");
 }
 
 }  // namespace

@@ -56,6 +56,31 @@ class Measure : public ::testing::Test {
   Pids pids_;
 };
 
+TEST_F(Measure, a_dry_run_tells_what_would_be_measured_and_measures_nothing) {
+  const std::string more = "\ngpus: [1, 4096]\n";
+  std::string text = small();
+  text.replace(text.find("\ngpus: 1\n"), 9, more);
+  text.replace(text.find("gpus_per_node: 1"), 16, "gpus_per_node: 64");
+  const Outcome outcome = measured({"--here", "--dry-run", "--json"}, "", text);
+  ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+  const json plan = document(outcome);
+  EXPECT_EQ(plan["type"], "plan");
+  EXPECT_EQ(plan["steps"], 4);
+  EXPECT_EQ(plan["repeats"], 2);
+  int rows = 0, not_run = 0;
+  double expected_s = 0;
+  for (const json& row : plan["rows"]) {
+    row.contains("not_run") ? ++not_run : ++rows;
+    if (row.contains("expected_step_s")) expected_s += 3 * (0.5 + 6 * row["expected_step_s"].get<double>());
+  }
+  EXPECT_EQ(rows, 3);
+  EXPECT_EQ(not_run, 2);  // dp and ddp on 4096
+  EXPECT_NEAR(plan["expected_s"].get<double>(), expected_s, 1e-9 * expected_s);
+  const Outcome words = measured({"--dry-run"});
+  EXPECT_THAT(words.out, HasSubstr("Would be measured on"));
+  EXPECT_EQ(measured({"--dry-run", "--bench", "ops"}).code, 1);
+}
+
 TEST_F(Measure, gives_a_result_with_samples_breakdown_machine_and_scenario) {
   const Outcome outcome = measured({"--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
