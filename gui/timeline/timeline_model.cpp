@@ -115,8 +115,11 @@ class Builder {
     const TimelineOrigin origin = traced.predicted ? TimelineOrigin::Stored : TimelineOrigin::Measured;
     const std::size_t before = out_.groups.size();
     add_spans(traced.run, traced.run.timeline_ranks, traced.run.timeline, origin, false);
-    for (const RankTimeline& other : traced.run.other_timelines)
+    for (std::size_t i = 0; i < traced.run.other_timelines.size(); ++i) {
+      const RankTimeline& other = traced.run.other_timelines[i];
       add_spans(traced.run, other.ranks, other.spans, origin, false);
+      out_.groups.back().step_s = traced.other_steps_s[i];
+    }
     std::vector<TimelineGroup> groups(
         std::make_move_iterator(out_.groups.begin() + static_cast<std::ptrdiff_t>(before)),
         std::make_move_iterator(out_.groups.end()));

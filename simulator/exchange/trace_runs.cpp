@@ -138,8 +138,11 @@ TracedRun run_of(const Named& name, std::vector<RankSpans> ranks) {
   out.run.timeline_ranks = std::to_string(slowest->rank);
   out.run.timeline = std::move(slowest->spans);
   out.run.buckets = buckets_of(out.run.timeline);
-  for (RankSpans& rank : ranks)
-    if (&rank != &*slowest) out.run.other_timelines.push_back({std::to_string(rank.rank), std::move(rank.spans)});
+  for (RankSpans& rank : ranks) {
+    if (&rank == &*slowest) continue;
+    out.other_steps_s.push_back(rank.step_s);
+    out.run.other_timelines.push_back({std::to_string(rank.rank), std::move(rank.spans)});
+  }
   return out;
 }
 

@@ -16,7 +16,8 @@ struct TracedRun {
   // Strategy, gpus, step_time_s (of the rank whose step is longest), its timeline and those of the others, collectives
   // as buckets; nothing else. Times from the start of each rank's own step.
   Run run;
-  std::optional<std::int64_t> step;  // of ProfilerStep#n; unset: the whole trace
+  std::vector<double> other_steps_s;  // of run.other_timelines: each rank's own step
+  std::optional<std::int64_t> step;   // of ProfilerStep#n; unset: the whole trace
   bool predicted = false;
   bool beginning = false;  // of a trace without steps that has more than kMostWholeSpans
 };

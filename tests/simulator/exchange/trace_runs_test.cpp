@@ -23,6 +23,8 @@ TEST(RunsOfTraces, make_one_run_of_the_ranks_of_a_job) {
   ASSERT_EQ(run.other_timelines.size(), 1U);
   EXPECT_EQ(run.other_timelines[0].ranks, "0");
   EXPECT_NEAR(run.step_time_s, 1120e-6, 1e-9);
+  ASSERT_EQ(runs[0].other_steps_s.size(), 1U);
+  EXPECT_NEAR(runs[0].other_steps_s[0], 1100e-6, 1e-9);
 }
 
 TEST(RunsOfTraces, show_the_step_of_median_length_or_the_one_that_is_asked_for) {
