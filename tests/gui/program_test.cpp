@@ -50,17 +50,21 @@ TEST(Program, ExportsEveryViewWithoutADisplay) {
   const Ended done = run({"--export", folder, "second-node-10gbe"});
   EXPECT_EQ(done.code, 0) << done.err.toStdString();
   const QStringList files = QDir(folder).entryList(QDir::Files);
-  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown", "timeline", "topology"})
+  for (const char* view :
+       {"efficiency", "throughput", "step-time", "breakdown", "timeline", "topology", "sweep", "bucket-size"})
     for (const char* suffix : {"png", "svg", "pdf", "csv"})
       EXPECT_TRUE(files.contains(QStringLiteral("second-node-10gbe-%1.%2").arg(view, suffix))) << view << suffix;
-  EXPECT_EQ(done.out.count('\n'), 26);
+  EXPECT_EQ(done.out.count('\n'), 34);
   const std::string page = testing::text_of_file((folder + "/second-node-10gbe-report.html").toStdString());
   EXPECT_NE(page.find("Is a second machine worth it"), std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);
   EXPECT_NE(page.find("lockstep predict second-node-10gbe"), std::string::npos);
   EXPECT_EQ(testing::text_of_file((folder + "/second-node-10gbe-report.pdf").toStdString()).substr(0, 4), "%PDF");
+  const std::string sweep = testing::text_of_file((folder + "/second-node-10gbe-sweep.csv").toStdString());
+  EXPECT_NE(sweep.find(",simulated\n"), std::string::npos);
+  EXPECT_EQ(sweep.find("estimate"), std::string::npos);
   // The picture is filled: something is drawn near every edge.
-  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown"}) {
+  for (const char* view : {"efficiency", "throughput", "step-time", "breakdown", "sweep", "bucket-size"}) {
     const QImage image(QStringLiteral("%1/second-node-10gbe-%2.png").arg(folder, view));
     const QRect ink = drawn_in(image);
     EXPECT_GT(ink.width(), 0.85 * image.width()) << view;
