@@ -11,6 +11,7 @@
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSaveFile>
+#include <algorithm>
 
 #include "gui/app/headline.h"
 #include "gui/export/export_view.h"
@@ -53,6 +54,20 @@ QString body_of(const ReportSource& source, const QStringList& pictures) {
 }
 
 constexpr int kPageDpi = 96;
+constexpr std::size_t kMostPictures = 6;  // that leave room for the words on one page
+
+// What fits on the page: pictures of something, and of those that say the same in other numbers one.
+std::vector<View*> pictures_of_page(const std::vector<View*>& all) {
+  std::vector<View*> views;
+  for (View* view : all)
+    if (!view->table().rows.empty()) views.push_back(view);
+  for (const char* id : {"throughput", "step-time", "topology"})
+    if (views.size() > kMostPictures)
+      views.erase(
+          std::remove_if(views.begin(), views.end(), [&](View* view) { return view->id() == QLatin1String(id); }),
+          views.end());
+  return views;
+}
 
 // Blocks one below the other on one page, in units of 1/96 inch.
 class PageWriter {
@@ -163,7 +178,7 @@ QByteArray pdf_report(const ReportSource& source) {
   page.text(source.question.isEmpty() ? source.name : source.question, 14, QFont::Bold);
   page.text(head.main, 10, QFont::Bold);
   page.text(head.why, 9.5, QFont::Normal);
-  page.grid(source.views);
+  page.grid(pictures_of_page(source.views));
   QStringList levers;
   for (const Lever& lever : source.result->answer.levers)
     levers << QStringLiteral("%1:  %2").arg(QString::fromStdString(lever.set), lever_effect(lever));
