@@ -147,7 +147,7 @@ void MeasureStrip::make_foot() {
   open_ = new QPushButton(tr("Open what was measured"));
   open_->setToolTip(
       tr("Makes the open scenario the measured one, so that its prediction stands beside it; Undo goes back"));
-  calibrate_ = new QPushButton;
+  calibrate_ = new QPushButton(tr("Calibrate"));
   calibrate_->setToolTip(
       tr("Opens what was measured and tells the prediction how fast one GPU or core is; Undo goes back"));
   connect(open_, &QPushButton::clicked, this, [this] { open_measured(false); });

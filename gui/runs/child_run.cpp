@@ -138,7 +138,7 @@ void ChildRun::ended(int code, QProcess::ExitStatus status) {
   process_ = nullptr;
   gone->deleteLater();
   const double seconds = static_cast<double>(clock_.elapsed()) / 1e3;
-  result_ ? emit finished(result_, seconds) : emit swept(*summary_, seconds);
+  summary_ ? emit swept(*summary_, seconds) : emit finished(result_, seconds);  // a plan alone: without a result
 }
 
 void ChildRun::fail(const QString& why) {
