@@ -12,6 +12,7 @@ namespace lockstep::gui {
 namespace {
 
 constexpr int kLateMs = 60;     // until what is shown is greyed, as the session does
+constexpr int kQuietMs = 150;   // without a change, until what nobody sees is estimated
 constexpr int kPublishMs = 25;  // points that come in meanwhile are shown together
 constexpr const char* kCap = "ddp.bucket_cap";
 
@@ -50,6 +51,8 @@ SweepRuns::SweepRuns(ScenarioDocument& document, Session& session, QObject* pare
     : QObject(parent), document_(document), session_(session), curve_(estimator_), map_(estimator_) {
   late_.setSingleShot(true);
   late_.setInterval(kLateMs);
+  quiet_.setSingleShot(true);
+  quiet_.setInterval(kQuietMs);
   publish_.setSingleShot(true);
   publish_.setInterval(kPublishMs);
   connect(&document_, &ScenarioDocument::changed, this, &SweepRuns::scenario_changed);
@@ -60,6 +63,9 @@ SweepRuns::SweepRuns(ScenarioDocument& document, Session& session, QObject* pare
     publish();
   });
   connect(&publish_, &QTimer::timeout, this, &SweepRuns::publish);
+  connect(&quiet_, &QTimer::timeout, this, [this] {
+    if (can_plan()) replan();
+  });
   for (Part& one : parts_) {
     connect(one.job, &SweepJob::changed, this, [this] {
       if (!publish_.isActive()) publish_.start();
@@ -83,12 +89,13 @@ SweepRuns::~SweepRuns() {
 
 void SweepRuns::want(SweepKind kind, bool on) {
   part(kind).wanted = on;
-  if (on) advance();
+  if (on) can_plan() ? replan() : advance();
 }
 
 // The session hears of a change first, and a file that lists values is planned by then.
 void SweepRuns::scenario_changed() {
   if (planned_text_ == document_.text()) return;
+  quiet_.stop();
   for (Part& one : parts_) {
     one.job->pause();
     one.job->stop();
@@ -102,6 +109,7 @@ void SweepRuns::consider() {
   if (state == RunState::Idle) {
     for (Part& one : parts_) one = {one.job, one.wanted, false, false, {}, {}};
     late_.stop();
+    quiet_.stop();
     curve_.clear();
     map_.clear();
     estimator_.forget_files();
@@ -125,11 +133,25 @@ void SweepRuns::consider() {
     stale_ = true;
     return publish();
   }
-  if (!session_.shown().stale && session_.shown().topology) replan();
+  if (!can_plan()) return;
+  if (is_seen() || then_) return replan();
+  if (!quiet_.isActive()) quiet_.start();
+}
+
+bool SweepRuns::is_seen() const {
+  return part(SweepKind::Curve).wanted || part(SweepKind::Map).wanted;
+}
+
+// The session has an answer to the text that is open, and knows its machine.
+bool SweepRuns::can_plan() const {
+  const RunState state = session_.state();
+  return state != RunState::Idle && state != RunState::Estimating && state != RunState::Wrong &&
+         planned_text_ != document_.text() && !session_.shown().stale && session_.shown().topology;
 }
 
 void SweepRuns::replan() {
   late_.stop();
+  quiet_.stop();
   stale_ = false;
   planned_text_ = document_.text();
   note_.clear();
