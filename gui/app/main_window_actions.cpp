@@ -328,7 +328,10 @@ void MainWindow::show_keys() {
          "<tr><td><code>+, -, 0</code></td><td>zoom a timeline, and fit it</td></tr>"
          "<tr><td><code>Shift+Left, Shift+Right</code></td><td>move along a timeline</td></tr>"
          "<tr><td><code>. ,</code></td><td>to the next or previous bucket of a timeline</td></tr>"
-         "<tr><td><code>Up, Down</code></td><td>step the number in a box</td></tr>"
+         "<tr><td><code>Up, Down</code></td><td>step the number in a box; with Left, Right: cell to cell of a "
+         "map</td></tr>"
+         "<tr><td><code>Enter</code></td><td>puts the chosen cell of a map, or bucket cap of a curve, into the "
+         "scenario</td></tr>"
          "<tr><td><code>Esc</code></td><td>takes back what is wrong in a box</td></tr>");
   show_text(this, tr("Keys"), QStringLiteral("<table>%1</table>").arg(rows));
 }

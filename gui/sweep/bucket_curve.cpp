@@ -34,14 +34,16 @@ bool known(const BucketPoint& point) {
 
 std::vector<double> caps_of(const std::vector<double>& mantissas, double last) {
   std::vector<double> caps;
-  for (double power = 0.1 * kMiB; power < 1e3 * last; power *= 10)
+  double power = 0.1 * kMiB;
+  while (true) {
     for (const double mantissa : mantissas) {
       const double cap = std::round(mantissa * power / 1024) * 1024;
       if (cap < kFirst - 1024) continue;
       caps.push_back(cap);
       if (cap > last) return caps;
     }
-  return caps;
+    power *= 10;
+  }
 }
 
 // Its own words for what differs by no more than a plateau.

@@ -22,6 +22,7 @@ QString say(const char* text) {
 
 QString place_of(const SweepGrid& grid, std::size_t cell) {
   QStringList parts;
+  if (grid.across() == 0) return {};
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const std::size_t at = axis == 0 ? cell % grid.across() : cell / grid.across();
     parts << QStringLiteral("%1 %2").arg(label_of(grid.axes[axis].key),
@@ -116,6 +117,7 @@ MetricScale metric_scale(const SweepGrid& grid, SweepMetric metric) {
 
 std::optional<std::size_t> best_cell(const SweepGrid& grid, SweepMetric metric) {
   std::optional<std::size_t> best;
+  if (grid.across() == 0) return best;
   const double sign = is_lower_better(metric) ? -1 : 1;
   const auto shared = [&](std::size_t cell) {
     if (!grid.present) return 0;
@@ -139,7 +141,7 @@ QString heading_of(const SweepGrid& grid) {
 }
 
 QString cell_sentence(const SweepGrid& grid, std::size_t cell, SweepMetric metric) {
-  if (cell >= grid.cells.size()) return {};
+  if (cell >= grid.cells.size() || grid.across() == 0) return {};
   const SweepCell& one = grid.cells[cell];
   const QString place = place_of(grid, cell);
   if (one.state == CellState::Pending)

@@ -246,7 +246,7 @@ DataTable SweepView::table() const {
                   SweepView::tr("speed-up"),
                   SweepView::tr("remark")};
   const auto number = [](double value) { return QString::fromStdString(format_column(value, 4)); };
-  for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
+  for (std::size_t i = 0; i < grid_->cells.size() && grid_->across() > 0; ++i) {
     const SweepCell& cell = grid_->cells[i];
     QStringList row = {QString::fromStdString(grid_->axes[0].names[i % grid_->across()]),
                        QString::fromStdString(grid_->axes[1].names[i / grid_->across()]),
