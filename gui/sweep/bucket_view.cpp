@@ -266,7 +266,7 @@ void BucketView::draw_axes() {
   if (empty()) return;
   const double low = octave(curve_->points.front().cap_bytes), high = octave(curve_->points.back().cap_bytes);
   for (double mib = 0.5; octave(mib * kMiB) <= high + 0.01; mib *= 2)
-    x_->append(QString::fromStdString(format_significant(mib)), octave(mib * kMiB));
+    x_->append(QString::number(mib), octave(mib * kMiB));
   x_->setRange(low - 0.4, high + 0.4);
 }
 

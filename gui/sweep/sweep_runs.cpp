@@ -182,10 +182,8 @@ void SweepRuns::plan_curve(const ScenarioText& source) {
                       : tr("DDP is not among the strategies that run in this scenario.");
     return curve_.clear();
   }
-  double bytes = 0;
-  for (const BucketTimes& bucket : largest->buckets) bytes += static_cast<double>(bucket.bytes);
   PlanAxis axis{kCap, {"default"}, {}};
-  for (const double cap : curve_caps(bytes)) axis.values.push_back(quantity_text(cap, Unit::Bytes));
+  for (const double cap : curve_caps(cell_of(*largest, true).gradient_bytes)) axis.values.push_back(quantity_text(cap, Unit::Bytes));
   const std::string present = present_value(kCap, context());
   const auto same = [&](const std::string& value) {
     return value == present || number_of(value, Unit::Bytes) == number_of(present, Unit::Bytes);
