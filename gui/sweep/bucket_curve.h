@@ -40,7 +40,10 @@ struct Plateau {
   std::size_t best = 0, low = 0, high = 0;  // points
 };
 inline constexpr double kPlateau = 0.01;
+inline constexpr double kWorthAWord = 5e-4;  // a smaller gain is none
 std::optional<Plateau> plateau_of(const BucketCurve& curve, double tolerance = kPlateau);
+// Every cap is within the plateau: there is no best to speak of.
+bool is_flat(const BucketCurve& curve);
 
 // The point of the present setting; nullptr where it is not known yet.
 const BucketPoint* present_of(const BucketCurve& curve);

@@ -86,7 +86,7 @@ void BucketView::draw_over(QPainter& painter) const {
   for (const BucketPoint& point : curve_->points)
     if (is_known(point)) painter.drawEllipse(panel_->place_of(at(point)), 4, 4);
   draw_counts(painter);
-  const BucketPoint *best = fastest_of(*curve_), *present = present_of(*curve_);
+  const BucketPoint *best = is_flat(*curve_) ? nullptr : fastest_of(*curve_), *present = present_of(*curve_);
   if (curve_->usual && is_known(*curve_->usual) && &*curve_->usual != present && &*curve_->usual != best)
     draw_mark(painter, *curve_->usual, BucketView::tr("default"), true);
   if (present != nullptr && present != best)

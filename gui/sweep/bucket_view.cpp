@@ -179,12 +179,12 @@ void BucketView::refresh_row() {
   run_->setVisible(runs_ != nullptr && best != nullptr && (running || curve_->estimated()));
   run_->setText(running ? BucketView::tr("Stop") : BucketView::tr("Simulate"));
   apply_->setVisible(runs_ != nullptr && best != nullptr);
-  apply_->setEnabled(best != nullptr && present != best && !curve_->stale);
+  apply_->setEnabled(best != nullptr && present != best && gain_of(*curve_, *best) >= kWorthAWord && !curve_->stale);
   if (best != nullptr) {
     apply_->setText(best->is_default ? BucketView::tr("&Use the default")
                                      : BucketView::tr("&Use %1").arg(cap_text(*best)));
-    apply_->setToolTip(present == best
-                           ? BucketView::tr("The scenario has the fastest cap already")
+    apply_->setToolTip(!apply_->isEnabled()
+                           ? BucketView::tr("No cap that was tried is faster than the present one")
                            : BucketView::tr("ddp.bucket_cap=%1: %2 % less than now; Undo takes it back")
                                  .arg(QString::fromStdString(best->yaml), three_digits(100 * gain_of(*curve_, *best))));
   }

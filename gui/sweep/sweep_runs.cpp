@@ -183,7 +183,8 @@ void SweepRuns::plan_curve(const ScenarioText& source) {
     return curve_.clear();
   }
   PlanAxis axis{kCap, {"default"}, {}};
-  for (const double cap : curve_caps(cell_of(*largest, true).gradient_bytes)) axis.values.push_back(quantity_text(cap, Unit::Bytes));
+  for (const double cap : curve_caps(cell_of(*largest, true).gradient_bytes))
+    axis.values.push_back(quantity_text(cap, Unit::Bytes));
   const std::string present = present_value(kCap, context());
   const auto same = [&](const std::string& value) {
     return value == present || number_of(value, Unit::Bytes) == number_of(present, Unit::Bytes);
