@@ -171,4 +171,16 @@ QString point_sentence(const BucketPoint& point) {
       .arg(point.cell.buckets);
 }
 
+QString point_against(const BucketPoint& point, const BucketCurve& pinned) {
+  const BucketPoint* before = nullptr;
+  for (const BucketPoint& one : pinned.points)
+    if (one.yaml == point.yaml) before = &one;
+  if (pinned.usual && pinned.usual->yaml == point.yaml) before = &*pinned.usual;
+  if (before == nullptr || !known(*before) || !known(point)) return {};
+  const double change = 100 * (point.cell.step_s / before->cell.step_s - 1);
+  return say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "pinned: %1; this is %2 %"))
+      .arg(time_text(before->cell.step_s),
+           (change < 0 ? QString() : QStringLiteral("+")) + QString::fromStdString(format_significant(change)));
+}
+
 }  // namespace lockstep::gui

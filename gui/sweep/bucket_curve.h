@@ -55,5 +55,7 @@ double gain_of(const BucketCurve& curve, const BucketPoint& point);
 QString cap_text(const BucketPoint& point);        // "12.5 MiB", "the default"
 QString curve_sentence(const BucketCurve& curve);  // which is best; a plateau is called one
 QString point_sentence(const BucketPoint& point);  // "25 MiB: 137 ms, 6.8 ms exposed, 5 buckets"
+// What the same cap took in a pinned curve; empty where it has none.
+QString point_against(const BucketPoint& point, const BucketCurve& pinned);
 
 }  // namespace lockstep::gui

@@ -241,7 +241,11 @@ void BucketView::draw() {
                       cause_name(Cause::ExposedCommunication)});
     legend.push_back({LegendItem::Mark::Band, theme().good, BucketView::tr("within 1 % of the fastest")});
     if (pinned_) legend.push_back({LegendItem::Mark::Dotted, line, BucketView::tr("pinned")});
-    for (const BucketPoint* point : points) spots.push_back({QRectF(at(*point), QSizeF(0, 0)), point_sentence(*point)});
+    for (const BucketPoint* point : points) {
+      const QString against = pinned_ ? point_against(*point, *pinned_) : QString();
+      spots.push_back({QRectF(at(*point), QSizeF(0, 0)),
+                       point_sentence(*point) + (against.isEmpty() ? QString() : QChar('\n') + against)});
+    }
   }
   panel_->set_legend(std::move(legend));
   panel_->set_hot_spots(std::move(spots), frame);

@@ -7,6 +7,7 @@
 #include "gui/app/field_control.h"
 #include "gui/app/theme.h"
 #include "gui/charts/axis.h"
+#include "gui/charts/view.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -160,6 +161,23 @@ QString cell_sentence(const SweepGrid& grid, std::size_t cell, SweepMetric metri
                                      : say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "simulated")),
                        far_from_best(scale, value_of_cell(one, metric)));
   return sentence;
+}
+
+QString cell_against(const SweepGrid& grid, std::size_t cell, SweepMetric metric, const Result& pinned) {
+  if (cell >= grid.cells.size() || grid.cells[cell].state != CellState::Known) return {};
+  const lockstep::Run* other = nullptr;
+  for (const lockstep::Run* run : runs_of(pinned)) {
+    if (run->strategy != grid.strategy) continue;
+    if (other != nullptr && other->gpus == grid.cells[cell].gpus) break;
+    if (other == nullptr || run->gpus > other->gpus || run->gpus == grid.cells[cell].gpus) other = run;
+  }
+  const double before = other == nullptr ? 0 : value_of_cell(cell_of(*other, false), metric);
+  if (before <= 0) return {};
+  const double change = 100 * (value_of_cell(grid.cells[cell], metric) / before - 1);
+  return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "Pinned (%1 GPUs): %2; this is %3 %."))
+      .arg(other->gpus)
+      .arg(metric_scale(grid, metric).in_words(before),
+           (change < 0 ? QString() : QStringLiteral("+")) + QString::fromStdString(format_significant(change, 3)));
 }
 
 QString grid_sentence(const SweepGrid& grid, SweepMetric metric) {

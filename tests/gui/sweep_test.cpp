@@ -310,6 +310,31 @@ TEST(SweepGrid, SaysWhatACellSays) {
   EXPECT_EQ(picture.cells[0].text.toStdString(), "90.0");
 }
 
+TEST(SweepGrid, SaysHowACellDiffersFromThePinnedResult) {
+  SweepGrid grid = grid_of({0.9, 0, 0.3, 0.45});
+  grid.cells[3].gpus = 2;
+  Result pinned;
+  for (const int gpus : {2, 8}) {
+    lockstep::Run run;
+    run.strategy = Strategy::Ddp;
+    run.gpus = gpus;
+    run.step_time_s = 0.1;
+    run.efficiency = gpus == 2 ? 0.5 : 0.25;
+    pinned.runs.push_back(run);
+  }
+  EXPECT_EQ(cell_against(grid, 3, SweepMetric::Efficiency, pinned).toStdString(),
+            "Pinned (2 GPUs): 50.0 %; this is -10 %.");
+  grid.cells[3].gpus = 4;
+  EXPECT_EQ(cell_against(grid, 3, SweepMetric::Efficiency, pinned).toStdString(),
+            "Pinned (8 GPUs): 25.0 %; this is +80 %.");
+  EXPECT_TRUE(cell_against(grid, 1, SweepMetric::Efficiency, pinned).isEmpty());
+  grid.strategy = Strategy::Dp;
+  EXPECT_TRUE(cell_against(grid, 3, SweepMetric::Efficiency, pinned).isEmpty());
+  const BucketCurve before = curve_of({{5, 0.2}}, 0.3), after = curve_of({{5, 0.1}}, 0.33);
+  EXPECT_EQ(point_against(after.points[0], before).toStdString(), "pinned: 200 ms; this is -50 %");
+  EXPECT_EQ(point_against(*after.usual, before).toStdString(), "pinned: 300 ms; this is +10 %");
+}
+
 // What is set explicitly to the value that holds anyway changes nothing: estimates of both sweeps agree with the
 // scenario's own, at every machine of the gallery.
 TEST(SweepCells, AtThePresentValuesAreThePrediction) {
