@@ -11,6 +11,7 @@
 
 #include "gui/app/glossary.h"
 #include "gui/app/theme.h"
+#include "gui/charts/device_words.h"
 #include "simulator/answers/catalogue.h"
 #include "simulator/answers/sentences.h"
 #include "simulator/base/format.h"
@@ -58,7 +59,7 @@ QString amount(double seconds) {
 
 // What the slowest GPU was doing, in the words of `lockstep explain`.
 QString was(Cause cause, const Shown& shown) {
-  const bool on_cores = shown.topology && shown.topology->node.gpu.vendor == "cpu";
+  const bool on_cores = devices_of(shown) == Devices::Cores;
   const Sentence phrase = make_sentence(std::string("was_") + name_of(cause), {{"device", on_cores ? "core" : "gpu"}});
   return (on_cores ? ExplainView::tr("The slowest rank was %1.") : ExplainView::tr("The slowest GPU was %1."))
       .arg(QString::fromStdString(phrase.text));
@@ -81,11 +82,6 @@ void choose(QComboBox& box, const QStringList& names, int otherwise) {
 }
 
 }  // namespace
-
-QString explained_name(const Run& run) {
-  if (run.strategy == Strategy::Single) return ExplainView::tr("1 GPU");
-  return QStringLiteral("%1 ×%2").arg(strategy_name(run.strategy)).arg(run.gpus);
-}
 
 ExplainView::ExplainView() : page_(new QWidget) {
   auto* column = new QVBoxLayout(page_);
@@ -151,6 +147,10 @@ void ExplainView::show_result(const Shown& shown) {
   draw();
 }
 
+QString ExplainView::name_of_run(const Run& run) const {
+  return run_name(run, devices_of(shown_));
+}
+
 void ExplainView::fill_runs() {
   QStringList names;
   int focus = -1;
@@ -158,7 +158,7 @@ void ExplainView::fill_runs() {
     const auto most = focus_run(shown_.result->runs);
     for (const Run* run : runs_of(*shown_.result)) {
       if (most && run == &shown_.result->runs[*most]) focus = static_cast<int>(names.size());
-      names << explained_name(*run);
+      names << name_of_run(*run);
     }
   }
   choose(*runs_, names, focus);
@@ -171,22 +171,22 @@ void ExplainView::fill_bases() {
   if (run != nullptr)
     for (const Run* other : runs_of(*shown_.result))
       if (other != run && (other->strategy == Strategy::Single || other->gpus == run->gpus))
-        names << explained_name(*other);
-  if (names.isEmpty() && run != nullptr) names << explained_name(*run);
+        names << name_of_run(*other);
+  if (names.isEmpty() && run != nullptr) names << name_of_run(*run);
   choose(*bases_, names, names.isEmpty() ? -1 : 0);
 }
 
 const Run* ExplainView::chosen() const {
   if (!page_ || !shown_.result) return nullptr;
   for (const Run* run : runs_of(*shown_.result))
-    if (explained_name(*run) == runs_->currentText()) return run;
+    if (name_of_run(*run) == runs_->currentText()) return run;
   return nullptr;
 }
 
 const Run* ExplainView::base() const {
   if (!page_ || !shown_.result) return nullptr;
   for (const Run* run : runs_of(*shown_.result))
-    if (explained_name(*run) == bases_->currentText()) return run;
+    if (name_of_run(*run) == bases_->currentText()) return run;
   return nullptr;
 }
 
@@ -196,8 +196,9 @@ void ExplainView::draw() {
   Waterfall waterfall;
   if (run != nullptr && from != nullptr) {
     waterfall = waterfall_of(*from, *run);
-    waterfall.base_name = explained_name(*from);
-    waterfall.run_name = explained_name(*run);
+    waterfall.devices = devices_of(shown_);
+    waterfall.base_name = name_of_run(*from);
+    waterfall.run_name = name_of_run(*run);
   }
   waterfall_->show_waterfall(std::move(waterfall), shown_.stale);
   sentence_->setText(sentence());

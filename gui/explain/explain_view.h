@@ -43,6 +43,7 @@ class ExplainView : public View {
   void fill_bases();
   void draw();
   void refresh_details();
+  QString name_of_run(const Run& run) const;  // "DDP ×8", "1 GPU"
   QString heading() const;
   QString sentence() const;
 
@@ -52,8 +53,5 @@ class ExplainView : public View {
   QLabel *sentence_ = nullptr, *details_ = nullptr;
   Shown shown_;
 };
-
-// "DDP ×8", "1 GPU".
-QString explained_name(const Run& run);
 
 }  // namespace lockstep::gui

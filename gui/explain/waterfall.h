@@ -5,6 +5,7 @@
 #include <QString>
 #include <vector>
 
+#include "gui/charts/device_words.h"
 #include "simulator/result/result.h"
 
 namespace lockstep::gui {
@@ -20,6 +21,7 @@ struct WaterfallRow {
 
 struct Waterfall {
   QString base_name, run_name;
+  Devices devices = Devices::Gpus;
   double base_s = 0;  // the fair share of the base's step: the same samples, were nothing lost (answers/sentences.h)
   double run_s = 0;
   double base_step_s = 0;  // of the base as it is

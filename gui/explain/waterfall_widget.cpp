@@ -56,7 +56,7 @@ void WaterfallWidget::select(int row) {
 
 QString WaterfallWidget::row_name(int row) const {
   const WaterfallRow& one = waterfall_.rows[static_cast<std::size_t>(row)];
-  return one.joined ? tr("smaller differences") : cause_name(one.cause);
+  return one.joined ? tr("smaller differences") : cause_name(one.cause, waterfall_.devices);
 }
 
 QString WaterfallWidget::row_text(int row) const {

@@ -12,7 +12,6 @@ constexpr double kMiB = 1 << 20;
 constexpr double kFirst = 0.5 * kMiB;
 constexpr double kUsual = 25 * kMiB;  // bucket_cap_mb of torch.nn.parallel.DistributedDataParallel
 constexpr std::size_t kMost = 20;
-constexpr double kNothing = 5e-4;  // less than that is not worth a word
 
 QString say(const char* text) {
   return QCoreApplication::translate("lockstep::gui::BucketCurve", text);
@@ -25,7 +24,7 @@ QString percent_text(double fraction) {
   return QString::fromStdString(format_significant(fraction * 100, fraction < 0.1 ? 2 : 3)) + QStringLiteral(" %");
 }
 QString mib_text(double bytes) {
-  return QString::fromStdString(format_bytes(bytes));
+  return QString::fromStdString(format_significant(bytes / kMiB, 4)) + QStringLiteral(" MiB");
 }
 
 bool known(const BucketPoint& point) {
@@ -34,21 +33,22 @@ bool known(const BucketPoint& point) {
 
 std::vector<double> caps_of(const std::vector<double>& mantissas, double last) {
   std::vector<double> caps;
-  for (double power = 0.1 * kMiB; power < 1e3 * last; power *= 10)
+  double power = 0.1 * kMiB;
+  while (true) {
     for (const double mantissa : mantissas) {
       const double cap = std::round(mantissa * power / 1024) * 1024;
       if (cap < kFirst - 1024) continue;
       caps.push_back(cap);
       if (cap > last) return caps;
     }
-  return caps;
+    power *= 10;
+  }
 }
 
 // Its own words for what differs by no more than a plateau.
 QString words_within(const BucketCurve& curve, const Plateau& plateau, const BucketPoint& best) {
   const BucketPoint &low = curve.points[plateau.low], &high = curve.points[plateau.high];
-  const bool all = plateau.low == 0 && plateau.high + 1 == curve.points.size();
-  if (all)
+  if (is_flat(curve))
     return say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve",
                                  "The cap hardly matters here: from %1 to %2 every step takes %3 within 1 %."))
         .arg(mib_text(low.cap_bytes), mib_text(high.cap_bytes), time_text(best.cell.step_s));
@@ -97,6 +97,13 @@ std::optional<Plateau> plateau_of(const BucketCurve& curve, double tolerance) {
   return plateau;
 }
 
+bool is_flat(const BucketCurve& curve) {
+  const auto plateau = plateau_of(curve);
+  if (!plateau || plateau->low != 0 || plateau->high + 1 != curve.points.size()) return false;
+  const double best_s = curve.points[plateau->best].cell.step_s;
+  return !curve.usual || !known(*curve.usual) || std::abs(curve.usual->cell.step_s - best_s) <= kPlateau * best_s;
+}
+
 const BucketPoint* present_of(const BucketCurve& curve) {
   if (curve.usual && curve.present == curve.usual->yaml) return known(*curve.usual) ? &*curve.usual : nullptr;
   for (const BucketPoint& point : curve.points)
@@ -127,6 +134,7 @@ QString curve_sentence(const BucketCurve& curve) {
   if (best == nullptr || !plateau) return curve.missing;
   const BucketPoint* present = present_of(curve);
   const QString within = words_within(curve, *plateau, *best);
+  if (is_flat(curve)) return within;
   if (present == nullptr || present == best)
     return say(present == nullptr
                    ? QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "%1 is fastest: %2. %3")
@@ -145,7 +153,7 @@ QString curve_sentence(const BucketCurve& curve) {
                                 .arg(time_text(present->cell.step_s))
                           : say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "The present %1 is as good as any: %2"))
                                 .arg(mib_text(present->cap_bytes), time_text(present->cell.step_s));
-  if (gain < kNothing) return as_good + QStringLiteral(". ") + within;
+  if (gain < kWorthAWord) return as_good + QStringLiteral(". ") + within;
   return say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "%1; %2 would take %3 less. %4"))
       .arg(as_good, cap_text(*best), percent_text(gain), within);
 }
@@ -161,6 +169,18 @@ QString point_sentence(const BucketPoint& point) {
                : mib_text(point.cap_bytes),
            time_text(point.cell.step_s), time_text(point.cell.exposed_s))
       .arg(point.cell.buckets);
+}
+
+QString point_against(const BucketPoint& point, const BucketCurve& pinned) {
+  const BucketPoint* before = nullptr;
+  for (const BucketPoint& one : pinned.points)
+    if (one.yaml == point.yaml) before = &one;
+  if (pinned.usual && pinned.usual->yaml == point.yaml) before = &*pinned.usual;
+  if (before == nullptr || !known(*before) || !known(point)) return {};
+  const double change = 100 * (point.cell.step_s / before->cell.step_s - 1);
+  return say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "pinned: %1; this is %2 %"))
+      .arg(time_text(before->cell.step_s),
+           (change < 0 ? QString() : QStringLiteral("+")) + QString::fromStdString(format_significant(change)));
 }
 
 }  // namespace lockstep::gui

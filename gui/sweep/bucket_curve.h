@@ -40,7 +40,10 @@ struct Plateau {
   std::size_t best = 0, low = 0, high = 0;  // points
 };
 inline constexpr double kPlateau = 0.01;
+inline constexpr double kWorthAWord = 5e-4;  // a smaller gain is none
 std::optional<Plateau> plateau_of(const BucketCurve& curve, double tolerance = kPlateau);
+// Every cap is within the plateau: there is no best to speak of.
+bool is_flat(const BucketCurve& curve);
 
 // The point of the present setting; nullptr where it is not known yet.
 const BucketPoint* present_of(const BucketCurve& curve);
@@ -52,5 +55,7 @@ double gain_of(const BucketCurve& curve, const BucketPoint& point);
 QString cap_text(const BucketPoint& point);        // "12.5 MiB", "the default"
 QString curve_sentence(const BucketCurve& curve);  // which is best; a plateau is called one
 QString point_sentence(const BucketPoint& point);  // "25 MiB: 137 ms, 6.8 ms exposed, 5 buckets"
+// What the same cap took in a pinned curve; empty where it has none.
+QString point_against(const BucketPoint& point, const BucketCurve& pinned);
 
 }  // namespace lockstep::gui

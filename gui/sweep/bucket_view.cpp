@@ -53,41 +53,6 @@ class EnterKey : public QObject {
   std::function<void(int)> take_;
 };
 
-// Height of a line above `zero` at x, between its ends.
-qreal height_at(const QPolygonF& line, qreal x, qreal zero) {
-  for (qsizetype i = 0; i + 1 < line.size(); ++i) {
-    if (x < line[i].x() || x > line[i + 1].x()) continue;
-    const qreal share = (x - line[i].x()) / std::max(1e-9, line[i + 1].x() - line[i].x());
-    return zero - line[i].y() - share * (line[i + 1].y() - line[i].y());
-  }
-  return 0;
-}
-
-// Slanted lines from `zero` up to a line, cut by hand: SVG would keep no clip.
-void hatch_below(QPainter& painter, const QPolygonF& line, qreal zero, const QColor& colour) {
-  constexpr qreal kStep = 7, kPiece = 1.5;
-  if (line.size() < 2) return;
-  const int left = static_cast<int>(line.front().x()), right = static_cast<int>(line.back().x());
-  std::vector<qreal> heights;
-  for (int x = left; x <= right; ++x) heights.push_back(height_at(line, x, zero));
-  const qreal highest = *std::max_element(heights.begin(), heights.end());
-  painter.setPen(QPen(colour, 1.3, Qt::SolidLine, Qt::FlatCap));
-  for (qreal foot = left - highest; foot < right; foot += kStep) {
-    qreal from = -1, to = -1;  // heights of the piece that lies below the line
-    for (qreal up = 0; up <= highest + kPiece; up += kPiece) {
-      const auto at = static_cast<std::ptrdiff_t>(foot + up) - left;
-      const bool inside =
-          at >= 0 && at < static_cast<std::ptrdiff_t>(heights.size()) && up <= heights[static_cast<std::size_t>(at)];
-      if (inside && from < 0) from = up;
-      if (inside) to = up;
-      if (inside || from < 0) continue;
-      painter.drawLine(QPointF(foot + from, zero - from), QPointF(foot + to, zero - to));
-      from = -1;
-    }
-    if (from >= 0) painter.drawLine(QPointF(foot + from, zero - from), QPointF(foot + to, zero - to));
-  }
-}
-
 }  // namespace
 
 BucketView::BucketView() : page_(new QWidget), panel_(new ChartPanel) {
@@ -214,12 +179,12 @@ void BucketView::refresh_row() {
   run_->setVisible(runs_ != nullptr && best != nullptr && (running || curve_->estimated()));
   run_->setText(running ? BucketView::tr("Stop") : BucketView::tr("Simulate"));
   apply_->setVisible(runs_ != nullptr && best != nullptr);
-  apply_->setEnabled(best != nullptr && present != best && !curve_->stale);
+  apply_->setEnabled(best != nullptr && present != best && gain_of(*curve_, *best) >= kWorthAWord && !curve_->stale);
   if (best != nullptr) {
     apply_->setText(best->is_default ? BucketView::tr("&Use the default")
                                      : BucketView::tr("&Use %1").arg(cap_text(*best)));
-    apply_->setToolTip(present == best
-                           ? BucketView::tr("The scenario has the fastest cap already")
+    apply_->setToolTip(!apply_->isEnabled()
+                           ? BucketView::tr("No cap that was tried is faster than the present one")
                            : BucketView::tr("ddp.bucket_cap=%1: %2 % less than now; Undo takes it back")
                                  .arg(QString::fromStdString(best->yaml), three_digits(100 * gain_of(*curve_, *best))));
   }
@@ -276,7 +241,11 @@ void BucketView::draw() {
                       cause_name(Cause::ExposedCommunication)});
     legend.push_back({LegendItem::Mark::Band, theme().good, BucketView::tr("within 1 % of the fastest")});
     if (pinned_) legend.push_back({LegendItem::Mark::Dotted, line, BucketView::tr("pinned")});
-    for (const BucketPoint* point : points) spots.push_back({QRectF(at(*point), QSizeF(0, 0)), point_sentence(*point)});
+    for (const BucketPoint* point : points) {
+      const QString against = pinned_ ? point_against(*point, *pinned_) : QString();
+      spots.push_back({QRectF(at(*point), QSizeF(0, 0)),
+                       point_sentence(*point) + (against.isEmpty() ? QString() : QChar('\n') + against)});
+    }
   }
   panel_->set_legend(std::move(legend));
   panel_->set_hot_spots(std::move(spots), frame);
@@ -301,7 +270,7 @@ void BucketView::draw_axes() {
   if (empty()) return;
   const double low = octave(curve_->points.front().cap_bytes), high = octave(curve_->points.back().cap_bytes);
   for (double mib = 0.5; octave(mib * kMiB) <= high + 0.01; mib *= 2)
-    x_->append(QString::fromStdString(format_significant(mib)), octave(mib * kMiB));
+    x_->append(QString::number(mib), octave(mib * kMiB));
   x_->setRange(low - 0.4, high + 0.4);
 }
 
@@ -332,96 +301,6 @@ void BucketView::add_lines() {
   if (curve_->estimated()) pen.setDashPattern({3, 2.2});
   step->setPen(pen);
   add(step);
-}
-
-// The caps that are as good as the best, the exposed communication hatched, marks.
-void BucketView::draw_over(QPainter& painter) const {
-  if (empty()) return;
-  const Theme& t = theme();
-  if (const auto plateau = plateau_of(*curve_)) {
-    const qreal left = panel_->place_of(at(curve_->points[plateau->low])).x();
-    const qreal right = panel_->place_of(at(curve_->points[plateau->high])).x();
-    const qreal top = panel_->chart()->plotArea().top(), bottom = panel_->chart()->plotArea().bottom();
-    QColor fill = t.good;
-    fill.setAlphaF(t.dark ? 0.16F : 0.11F);
-    painter.fillRect(QRectF(QPointF(left - 4, top), QPointF(right + 4, bottom)), fill);
-  }
-  const QColor exposed = t.cause(Cause::ExposedCommunication);
-  const qreal zero = panel_->place_of({0, 0}).y();
-  QPolygonF area;
-  for (const BucketPoint& point : curve_->points) {
-    if (!is_known(point)) continue;
-    const QPointF top = panel_->place_of({octave(point.cap_bytes), point.cell.exposed_s / unit_.scale});
-    if (area.isEmpty()) area << QPointF(top.x(), zero);
-    area << top;
-  }
-  area << QPointF(area.back().x(), zero);
-  painter.setPen(Qt::NoPen);
-  QColor light = exposed;
-  light.setAlphaF(0.55F);
-  painter.setBrush(light);
-  painter.drawPolygon(area);
-  hatch_below(painter, area.mid(1, area.size() - 2), zero, t.surface);
-  painter.setPen(QPen(t.surface, 1.5));
-  painter.setBrush(t.strategy(Strategy::Ddp));
-  for (const BucketPoint& point : curve_->points)
-    if (is_known(point)) painter.drawEllipse(panel_->place_of(at(point)), 4, 4);
-  draw_counts(painter);
-  const BucketPoint *best = fastest_of(*curve_), *present = present_of(*curve_);
-  if (curve_->usual && is_known(*curve_->usual) && &*curve_->usual != present && &*curve_->usual != best)
-    draw_mark(painter, *curve_->usual, BucketView::tr("default"), true);
-  if (present != nullptr && present != best)
-    draw_mark(painter, *present, present->is_default ? BucketView::tr("now: default") : BucketView::tr("now"), true);
-  if (best != nullptr)
-    draw_mark(painter, *best,
-              present == best
-                  ? (best->is_default ? BucketView::tr("now and fastest: default") : BucketView::tr("now and fastest"))
-                  : BucketView::tr("fastest"),
-              false);
-}
-
-// How many buckets each cap makes, along the foot of the chart, as far as they fit.
-void BucketView::draw_counts(QPainter& painter) const {
-  QFont font = QApplication::font();
-  font.setPointSizeF(font.pointSizeF() * 0.85);
-  painter.setFont(font);
-  const QFontMetricsF metrics(font);
-  const qreal y = panel_->chart()->plotArea().top() + metrics.ascent() + 1;
-  qreal free_from = panel_->chart()->plotArea().left();
-  painter.setPen(theme().muted);
-  const QString lead = BucketView::tr("buckets:");
-  painter.drawText(QPointF(free_from + 3, y), lead);
-  free_from += metrics.horizontalAdvance(lead) + 10;
-  for (const BucketPoint& point : curve_->points) {
-    if (!is_known(point)) continue;
-    const QString text = QString::number(point.cell.buckets);
-    const qreal width = metrics.horizontalAdvance(text), x = panel_->place_of(at(point)).x() - width / 2;
-    if (x < free_from) continue;
-    painter.drawText(QPointF(x, y), text);
-    free_from = x + width + 7;
-  }
-}
-
-void BucketView::draw_mark(QPainter& painter, const BucketPoint& point, const QString& word, bool above) const {
-  const Theme& t = theme();
-  const QPointF centre = panel_->place_of(at(point));
-  const QColor colour = above ? t.text : t.good;
-  painter.setPen(QPen(colour, 2));
-  painter.setBrush(point.is_default ? QBrush(t.surface) : QBrush(Qt::NoBrush));
-  if (point.is_default)
-    painter.drawPolygon(
-        QPolygonF({centre - QPointF(0, 7), centre + QPointF(7, 0), centre + QPointF(0, 7), centre - QPointF(7, 0)}));
-  else
-    painter.drawEllipse(centre, 8, 8);
-  QFont font = QApplication::font();
-  font.setBold(true);
-  painter.setFont(font);
-  const QFontMetricsF metrics(font);
-  const QRectF plot = panel_->chart()->plotArea();
-  const qreal width = metrics.horizontalAdvance(word);
-  const qreal x =
-      std::clamp(centre.x() - width / 2, plot.left() + 2, std::max(plot.left() + 2, plot.right() - width - 2));
-  painter.drawText(QPointF(x, above ? centre.y() - 13 : centre.y() + 13 + metrics.ascent()), word);
 }
 
 DataTable BucketView::table() const {

@@ -254,7 +254,8 @@ HeatPicture heat_picture(const SweepGrid& grid, SweepMetric metric) {
 
 QRectF HeatLayout::cell(std::size_t index) const {
   const qreal width = cells.width() / static_cast<qreal>(across), height = cells.height() / static_cast<qreal>(up);
-  const qreal x = static_cast<qreal>(index % across), y = static_cast<qreal>(index / across);
+  const std::size_t row = index / across;
+  const auto x = static_cast<qreal>(index % across), y = static_cast<qreal>(row);
   return QRectF(cells.left() + x * width, cells.bottom() - (y + 1) * height, width, height)
       .adjusted(kGap / 2, kGap / 2, -kGap / 2, -kGap / 2);
 }

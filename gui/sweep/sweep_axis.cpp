@@ -258,7 +258,7 @@ AxisLabels axis_labels(const PlanAxis& axis) {
   const WrittenUnit unit = quantity ? unit_of(*field, axis.values) : WrittenUnit{};
   if (!unit.name.empty()) labels.title += QStringLiteral(" (%1)").arg(QString::fromStdString(unit.name));
   for (const std::string& value : axis.values) {
-    const auto number = unit.name.empty() ? std::nullopt : number_of(value, field->unit);
+    const auto number = field == nullptr || unit.name.empty() ? std::nullopt : number_of(value, field->unit);
     labels.labels << QString::fromStdString(number ? format_significant(*number / unit.si, 4) : shown_value(value));
   }
   return labels;

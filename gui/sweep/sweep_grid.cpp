@@ -7,6 +7,7 @@
 #include "gui/app/field_labels.h"
 #include "gui/app/theme.h"
 #include "gui/charts/axis.h"
+#include "gui/charts/view.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -22,6 +23,7 @@ QString say(const char* text) {
 
 QString place_of(const SweepGrid& grid, std::size_t cell) {
   QStringList parts;
+  if (grid.across() == 0) return {};
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const std::size_t at = axis == 0 ? cell % grid.across() : cell / grid.across();
     parts << QStringLiteral("%1 %2").arg(label_of(grid.axes[axis].key),
@@ -116,6 +118,7 @@ MetricScale metric_scale(const SweepGrid& grid, SweepMetric metric) {
 
 std::optional<std::size_t> best_cell(const SweepGrid& grid, SweepMetric metric) {
   std::optional<std::size_t> best;
+  if (grid.across() == 0) return best;
   const double sign = is_lower_better(metric) ? -1 : 1;
   const auto shared = [&](std::size_t cell) {
     if (!grid.present) return 0;
@@ -139,7 +142,7 @@ QString heading_of(const SweepGrid& grid) {
 }
 
 QString cell_sentence(const SweepGrid& grid, std::size_t cell, SweepMetric metric) {
-  if (cell >= grid.cells.size()) return {};
+  if (cell >= grid.cells.size() || grid.across() == 0) return {};
   const SweepCell& one = grid.cells[cell];
   const QString place = place_of(grid, cell);
   if (one.state == CellState::Pending)
@@ -158,6 +161,23 @@ QString cell_sentence(const SweepGrid& grid, std::size_t cell, SweepMetric metri
                                      : say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "simulated")),
                        far_from_best(scale, value_of_cell(one, metric)));
   return sentence;
+}
+
+QString cell_against(const SweepGrid& grid, std::size_t cell, SweepMetric metric, const Result& pinned) {
+  if (cell >= grid.cells.size() || grid.cells[cell].state != CellState::Known) return {};
+  const lockstep::Run* other = nullptr;
+  for (const lockstep::Run* run : runs_of(pinned)) {
+    if (run->strategy != grid.strategy) continue;
+    if (other != nullptr && other->gpus == grid.cells[cell].gpus) break;
+    if (other == nullptr || run->gpus > other->gpus || run->gpus == grid.cells[cell].gpus) other = run;
+  }
+  const double before = other == nullptr ? 0 : value_of_cell(cell_of(*other, false), metric);
+  if (before <= 0) return {};
+  const double change = 100 * (value_of_cell(grid.cells[cell], metric) / before - 1);
+  return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "Pinned (%1 GPUs): %2; this is %3 %."))
+      .arg(other->gpus)
+      .arg(metric_scale(grid, metric).in_words(before),
+           (change < 0 ? QString() : QStringLiteral("+")) + QString::fromStdString(format_significant(change, 3)));
 }
 
 QString grid_sentence(const SweepGrid& grid, SweepMetric metric) {

@@ -50,6 +50,8 @@ std::optional<std::size_t> best_cell(const SweepGrid& grid, SweepMetric metric);
 QString heading_of(const SweepGrid& grid);  // "DDP on 8 GPUs"
 // "GPUs 8, Network adapter rate 25GB/s: ..."
 QString cell_sentence(const SweepGrid& grid, std::size_t cell, SweepMetric metric);
+// Against the run of a pinned result with the same strategy, on as many GPUs or else on its most; empty without one.
+QString cell_against(const SweepGrid& grid, std::size_t cell, SweepMetric metric, const Result& pinned);
 // Where the best cell is and how far the present one is from it.
 QString grid_sentence(const SweepGrid& grid, SweepMetric metric);
 

@@ -1,5 +1,7 @@
 #include "gui/sweep/sweep_job.h"
 
+#include <sys/resource.h>
+
 #include <QElapsedTimer>
 #include <QMetaObject>
 #include <algorithm>
@@ -16,7 +18,10 @@ constexpr int kDeliverMs = 40;  // points that are known since are shown togethe
 PointEstimator::PointEstimator() {
   thread_.setObjectName(QStringLiteral("points"));
   worker_.moveToThread(&thread_);
-  thread_.start(QThread::LowPriority);
+  thread_.start();
+  // On Linux priorities of threads go by nice values, which Qt leaves alone.
+  QMetaObject::invokeMethod(
+      &worker_, [] { ::setpriority(PRIO_PROCESS, 0, 10); }, Qt::QueuedConnection);
 }
 
 PointEstimator::~PointEstimator() {

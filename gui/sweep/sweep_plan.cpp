@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "gui/runs/estimator.h"
 #include "scenarios/fields.h"
@@ -158,8 +159,10 @@ SweepCell cell_of(const lockstep::Run& run, bool estimated) {
   cell.speedup = run.speedup;
   cell.exposed_s = run.part_s(Cause::ExposedCommunication);
   cell.hidden_s = run.hidden_communication_s;
-  cell.buckets = static_cast<int>(run.buckets.size());
-  for (const BucketTimes& bucket : run.buckets) cell.gradient_bytes += static_cast<double>(bucket.bytes);
+  std::set<int> buckets;  // without no_sync they come again in every micro-step
+  for (const BucketTimes& bucket : run.buckets)
+    if (buckets.insert(bucket.index).second) cell.gradient_bytes += static_cast<double>(bucket.bytes);
+  cell.buckets = static_cast<int>(buckets.size());
   return cell;
 }
 

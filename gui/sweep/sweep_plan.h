@@ -60,7 +60,7 @@ struct SweepCell {
   int gpus = 0, buckets = 0;
   double step_s = 0, throughput = 0, efficiency = 0, speedup = 0;
   double exposed_s = 0, hidden_s = 0;  // communication
-  double gradient_bytes = 0;           // in all buckets
+  double gradient_bytes = 0;           // of one exchange, in all its buckets
   std::string throughput_unit, reason;
   bool simulated() const { return state != CellState::Pending && !estimated; }
 };

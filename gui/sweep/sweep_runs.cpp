@@ -12,6 +12,7 @@ namespace lockstep::gui {
 namespace {
 
 constexpr int kLateMs = 60;     // until what is shown is greyed, as the session does
+constexpr int kQuietMs = 150;   // without a change, until what nobody sees is estimated
 constexpr int kPublishMs = 25;  // points that come in meanwhile are shown together
 constexpr const char* kCap = "ddp.bucket_cap";
 
@@ -50,6 +51,8 @@ SweepRuns::SweepRuns(ScenarioDocument& document, Session& session, QObject* pare
     : QObject(parent), document_(document), session_(session), curve_(estimator_), map_(estimator_) {
   late_.setSingleShot(true);
   late_.setInterval(kLateMs);
+  quiet_.setSingleShot(true);
+  quiet_.setInterval(kQuietMs);
   publish_.setSingleShot(true);
   publish_.setInterval(kPublishMs);
   connect(&document_, &ScenarioDocument::changed, this, &SweepRuns::scenario_changed);
@@ -60,6 +63,9 @@ SweepRuns::SweepRuns(ScenarioDocument& document, Session& session, QObject* pare
     publish();
   });
   connect(&publish_, &QTimer::timeout, this, &SweepRuns::publish);
+  connect(&quiet_, &QTimer::timeout, this, [this] {
+    if (can_plan()) replan();
+  });
   for (Part& one : parts_) {
     connect(one.job, &SweepJob::changed, this, [this] {
       if (!publish_.isActive()) publish_.start();
@@ -83,12 +89,13 @@ SweepRuns::~SweepRuns() {
 
 void SweepRuns::want(SweepKind kind, bool on) {
   part(kind).wanted = on;
-  if (on) advance();
+  if (on) can_plan() ? replan() : advance();
 }
 
 // The session hears of a change first, and a file that lists values is planned by then.
 void SweepRuns::scenario_changed() {
   if (planned_text_ == document_.text()) return;
+  quiet_.stop();
   for (Part& one : parts_) {
     one.job->pause();
     one.job->stop();
@@ -102,6 +109,7 @@ void SweepRuns::consider() {
   if (state == RunState::Idle) {
     for (Part& one : parts_) one = {one.job, one.wanted, false, false, {}, {}};
     late_.stop();
+    quiet_.stop();
     curve_.clear();
     map_.clear();
     estimator_.forget_files();
@@ -125,11 +133,25 @@ void SweepRuns::consider() {
     stale_ = true;
     return publish();
   }
-  if (!session_.shown().stale && session_.shown().topology) replan();
+  if (!can_plan()) return;
+  if (is_seen() || then_) return replan();
+  if (!quiet_.isActive()) quiet_.start();
+}
+
+bool SweepRuns::is_seen() const {
+  return part(SweepKind::Curve).wanted || part(SweepKind::Map).wanted;
+}
+
+// The session has an answer to the text that is open, and knows its machine.
+bool SweepRuns::can_plan() const {
+  const RunState state = session_.state();
+  return state != RunState::Idle && state != RunState::Estimating && state != RunState::Wrong &&
+         planned_text_ != document_.text() && !session_.shown().stale && session_.shown().topology;
 }
 
 void SweepRuns::replan() {
   late_.stop();
+  quiet_.stop();
   stale_ = false;
   planned_text_ = document_.text();
   note_.clear();
@@ -160,10 +182,9 @@ void SweepRuns::plan_curve(const ScenarioText& source) {
                       : tr("DDP is not among the strategies that run in this scenario.");
     return curve_.clear();
   }
-  double bytes = 0;
-  for (const BucketTimes& bucket : largest->buckets) bytes += static_cast<double>(bucket.bytes);
   PlanAxis axis{kCap, {"default"}, {}};
-  for (const double cap : curve_caps(bytes)) axis.values.push_back(quantity_text(cap, Unit::Bytes));
+  for (const double cap : curve_caps(cell_of(*largest, true).gradient_bytes))
+    axis.values.push_back(quantity_text(cap, Unit::Bytes));
   const std::string present = present_value(kCap, context());
   const auto same = [&](const std::string& value) {
     return value == present || number_of(value, Unit::Bytes) == number_of(present, Unit::Bytes);
@@ -336,90 +357,6 @@ void SweepRuns::publish() {
   publish_.stop();
   session_.show_sweeps(curve(), map());
   emit changed();
-}
-
-std::shared_ptr<const BucketCurve> SweepRuns::curve() const {
-  const Part& one = part(SweepKind::Curve);
-  if (planned_text_.empty()) return nullptr;
-  auto curve = std::make_shared<BucketCurve>();
-  const SweepPlan& plan = curve_.plan();
-  curve->gpus = plan.gpus;
-  curve->stale = stale_;
-  curve->running = curve_.running();
-  curve->done = curve_.done();
-  curve->missing = one.missing;
-  curve->failure = one.failure;
-  const std::string present = present_value(kCap, context());
-  for (std::size_t i = 0; i < curve_.cells().size(); ++i) {
-    BucketPoint point{plan.axes[0].values[i], 0, false, curve_.cells()[i]};
-    point.is_default = point.yaml == "default";
-    const auto bytes = number_of(point.is_default ? "25MiB" : point.yaml, Unit::Bytes);
-    point.cap_bytes = bytes.value_or(0);
-    if (!point.is_default && number_of(present, Unit::Bytes) == bytes) curve->present = point.yaml;
-    if (point.is_default)
-      curve->usual = point;
-    else
-      curve->points.push_back(point);
-  }
-  std::sort(curve->points.begin(), curve->points.end(),
-            [](const BucketPoint& a, const BucketPoint& b) { return a.cap_bytes < b.cap_bytes; });
-  return curve;
-}
-
-std::shared_ptr<const SweepGrid> SweepRuns::map() const {
-  const Part& one = part(SweepKind::Map);
-  if (planned_text_.empty()) return nullptr;
-  auto grid = std::make_shared<SweepGrid>();
-  const SweepPlan& plan = map_.plan();
-  grid->axes = plan.axes.empty() ? axes_ : plan.axes;
-  grid->strategy = plan.strategy;
-  grid->gpus = plan.gpus;
-  grid->cells = map_.cells();
-  grid->stale = stale_;
-  grid->running = map_.running();
-  grid->done = map_.done();
-  grid->missing = one.missing;
-  grid->failure = one.failure;
-  grid->note = lists_values_ && note_.isEmpty()
-                   ? tr("The file lists these values; a cell that is used goes on with it.")
-                   : note_;
-  if (plan.axes.size() == 2 && !lists_values_) {
-    const auto x = present_index(plan.axes[0], context()), y = present_index(plan.axes[1], context());
-    if (x && y) grid->present = *x + *y * plan.axes[0].values.size();
-  }
-  return grid;
-}
-
-Errors SweepRuns::apply_cap(const BucketPoint& point) {
-  return document_.apply({std::string(kCap) + '=' + point.yaml}, tr("bucket cap %1").arg(cap_text(point)));
-}
-
-Errors SweepRuns::apply_cell(std::size_t cell) {
-  const SweepPlan& plan = map_.plan();
-  const AxisContext now = context();
-  if (cell >= map_.cells().size() || now.scenario == nullptr) return {};
-  std::vector<std::string> sets;
-  QStringList words;
-  for (const PlanAxis& listed : lists_values_ ? listed_axes(document_.source()) : std::vector<PlanAxis>())
-    if (listed.key != plan.axes[0].key && listed.key != plan.axes[1].key)
-      sets.push_back(listed.key + '=' + listed.values.front());
-  for (std::size_t i = 0; i < plan.axes.size(); ++i) {
-    const PlanAxis& axis = plan.axes[i];
-    const std::size_t at = plan.index(cell, i);
-    words << QString::fromStdString(axis.key + ' ' + axis.names[at]);
-    if (!lists_values_ && present_index(axis, now) == at) continue;
-    std::string value = axis.values[at];
-    if (axis.key == "gpus")
-      if (const auto count = parse_integer(axis.names[at]))
-        value = list_yaml(gpus_up_to(now.scenario->gpus, static_cast<int>(*count)));
-    sets.push_back(axis.key + '=' + value);
-  }
-  const auto& strategies = now.scenario->strategies;
-  if (std::find(strategies.begin(), strategies.end(), plan.strategy) == strategies.end())
-    sets.push_back(std::string("strategy=") +
-                   (strategies == std::vector<Strategy>{Strategy::Single} || strategies.empty() ? name_of(plan.strategy)
-                                                                                                : "[dp, ddp]"));
-  return sets.empty() ? Errors{} : document_.apply(sets, tr("use %1").arg(words.join(QStringLiteral(", "))));
 }
 
 }  // namespace lockstep::gui

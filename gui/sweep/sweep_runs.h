@@ -62,6 +62,8 @@ class SweepRuns : public QObject {
 
   void scenario_changed();
   void consider();
+  bool can_plan() const;
+  bool is_seen() const;
   void replan();
   void plan_curve(const ScenarioText& source);
   void plan_map(const ScenarioText& source);
@@ -84,7 +86,7 @@ class SweepRuns : public QObject {
   std::string planned_text_, wrong_text_, axes_machine_;
   std::optional<ReadScenario> base_;  // of a file that lists values: with the first of each
   QString note_;
-  QTimer late_, publish_;
+  QTimer late_, quiet_, publish_;
   std::function<void()> then_;
 };
 

@@ -151,8 +151,9 @@ SweepMetric SweepView::metric() const {
 }
 
 void SweepView::show_result(const Shown& shown) {
-  if (grid_ == shown.sweep) return;
+  if (grid_ == shown.sweep && pinned_ == shown.baseline) return;
   grid_ = shown.sweep;
+  pinned_ = shown.baseline;
   drawn_ = false;
   if (!page_) return;
   if (map_->isVisible()) draw();
@@ -208,6 +209,7 @@ void SweepView::refresh_details() {
   const auto cell = map_->selected();
   const bool there = grid_ && !map_->picture().is_empty();
   QString text = !there ? QString() : cell ? cell_sentence(*grid_, *cell, metric()) : grid_sentence(*grid_, metric());
+  if (there && cell && pinned_) text += QStringLiteral(". ") + cell_against(*grid_, *cell, metric(), *pinned_);
   if (there && !cell && !grid_->note.isEmpty()) text += QChar(' ') + grid_->note;
   details_->say(text);
   use_->setEnabled(runs_ != nullptr && there && cell && !grid_->stale && grid_->present != cell &&
@@ -246,7 +248,7 @@ DataTable SweepView::table() const {
                   SweepView::tr("speed-up"),
                   SweepView::tr("remark")};
   const auto number = [](double value) { return QString::fromStdString(format_column(value, 4)); };
-  for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
+  for (std::size_t i = 0; i < grid_->cells.size() && grid_->across() > 0; ++i) {
     const SweepCell& cell = grid_->cells[i];
     QStringList row = {QString::fromStdString(grid_->axes[0].names[i % grid_->across()]),
                        QString::fromStdString(grid_->axes[1].names[i / grid_->across()]),

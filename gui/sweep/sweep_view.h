@@ -63,6 +63,7 @@ class SweepView : public View, public SweepUser {
   HeatMap* map_ = nullptr;
   SweepRuns* runs_ = nullptr;
   std::shared_ptr<const SweepGrid> grid_;
+  std::shared_ptr<const Result> pinned_;
   bool drawn_ = false;
 };
 

@@ -42,6 +42,7 @@ QString ranks_text(const std::string& ranks) {
 
 class Builder {
  public:
+  explicit Builder(Devices devices) { out_.devices = devices; }
   Timeline take() {
     out_.from_s = std::min(0.0, from_s_);
     out_.to_s = to_s_;
@@ -75,8 +76,8 @@ class Builder {
     out_.groups.push_back(std::move(group));
   }
 
-  void add_measured(const Run& run) {
-    TimelineGroup group = group_of(run, TimelineOrigin::Measured);
+  void add_measured(const Run& run, TimelineOrigin origin) {
+    TimelineGroup group = group_of(run, origin);
     group.folded = run.gpus;
     group.ranks = ranks_text(run.gpus > 1 ? "0-" + std::to_string(run.gpus - 1) : "0");
     std::vector<LaneSpan> parts, buckets;
@@ -149,9 +150,7 @@ class Builder {
     group.gpus = run.gpus;
     group.step_s = run.step_time_s;
     group.buckets = run.buckets;
-    group.title = run.strategy == Strategy::Single
-                      ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "1 GPU"))
-                      : QStringLiteral("%1 ×%2").arg(strategy_name(run.strategy)).arg(run.gpus);
+    group.title = run_name(run, out_.devices);
     return group;
   }
 
@@ -210,12 +209,14 @@ int bucket_of_span(const Span& span, const std::vector<BucketTimes>& buckets) {
   return -1;
 }
 
-QString lane_name(TimelineLane::Kind kind) {
+QString lane_name(TimelineLane::Kind kind, Devices devices) {
   switch (kind) {
     case TimelineLane::Kind::Cpu:
-      return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "CPU launch"));
+      return devices == Devices::Cores ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "starting ops"))
+                                       : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "CPU launch"));
     case TimelineLane::Kind::Compute:
-      return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "GPU compute"));
+      return devices == Devices::Cores ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "compute"))
+                                       : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "GPU compute"));
     case TimelineLane::Kind::Copy:
       return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "copies"));
     case TimelineLane::Kind::Communication:
@@ -226,12 +227,20 @@ QString lane_name(TimelineLane::Kind kind) {
   return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "parts of the step"));
 }
 
-QString cause_name_in(TimelineLane::Kind kind, Cause cause) {
+QString cause_name_in(TimelineLane::Kind kind, Cause cause, Devices devices) {
   if (kind == TimelineLane::Kind::Cpu && cause == Cause::HostBound)
-    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "kernel launches"));
+    return devices == Devices::Cores ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "starts of ops"))
+                                     : tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "kernel launches"));
   if (kind == TimelineLane::Kind::Communication && cause == Cause::ExposedCommunication)
     return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "all-reduce"));
-  return cause_name(cause);
+  return cause_name(cause, devices);
+}
+
+QColor span_colour(TimelineLane::Kind kind, Cause cause) {
+  const Lane lane = kind == TimelineLane::Kind::Cpu             ? Lane::Cpu
+                    : kind == TimelineLane::Kind::Communication ? Lane::Communication
+                                                                : Lane::Compute;
+  return theme().span(lane, cause);
 }
 
 bool in_focus(const Focus& focus, TimelineLane::Kind kind, Cause cause) {
@@ -255,7 +264,7 @@ bool in_focus(const Focus& focus, const TimelineGroup& group, bool any_gpus) {
 }
 
 Timeline timeline_of(const Shown& shown, const std::vector<TracedRun>& traced) {
-  Builder builder;
+  Builder builder(devices_of(shown));
   if (shown.result)
     for (const Run* run : runs_of(*shown.result)) {
       if (run->timeline.empty()) continue;
@@ -267,7 +276,8 @@ Timeline timeline_of(const Shown& shown, const std::vector<TracedRun>& traced) {
     for (const Run* run : runs_of(*shown.baseline))
       if (!run->timeline.empty()) builder.add_pinned(*run);
   for (const MeasuredResult& one : shown.measured)
-    for (const Run* run : runs_of(*one.result)) builder.add_measured(*run);
+    for (const Run* run : runs_of(*one.result))
+      builder.add_measured(*run, one.result->kind == "measured" ? TimelineOrigin::Measured : TimelineOrigin::Stored);
   for (const TracedRun& one : traced) builder.add_traced(one);
   return builder.take();
 }

@@ -3,10 +3,12 @@
 // start of the shown step on the GPU.
 #pragma once
 
+#include <QColor>
 #include <QString>
 #include <string>
 #include <vector>
 
+#include "gui/charts/device_words.h"
 #include "gui/charts/view.h"
 #include "gui/timeline/time_window.h"
 
@@ -42,6 +44,7 @@ struct TimelineGroup {
 
 struct Timeline {
   std::vector<TimelineGroup> groups;
+  Devices devices = Devices::Gpus;
   std::vector<std::string> names;  // of spans
   double from_s = 0, to_s = 0;     // all of it
   double step_s = 0;               // the longest step
@@ -63,9 +66,10 @@ bool in_focus(const Focus& focus, const TimelineGroup& group, bool any_gpus);
 // How many ranks "0-7" or "3" are.
 int ranks_in(const std::string& ranks);
 
-QString lane_name(TimelineLane::Kind kind);
+QString lane_name(TimelineLane::Kind kind, Devices devices);
 // What a cause is called in a lane: what the CPU launches is work there, and a collective may be hidden.
-QString cause_name_in(TimelineLane::Kind kind, Cause cause);
+QString cause_name_in(TimelineLane::Kind kind, Cause cause, Devices devices);
+QColor span_colour(TimelineLane::Kind kind, Cause cause);
 
 // The bucket that a collective reduces; -1 for other spans.
 int bucket_of_span(const Span& span, const std::vector<BucketTimes>& buckets);

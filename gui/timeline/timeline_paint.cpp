@@ -38,7 +38,7 @@ void TimelinePicture::paint_legend(QPainter& painter) const {
       y += line;
     }
     const QRectF box(x, y + line / 2 - 6, 14, 12);
-    painter.fillRect(box, theme().cause(word.cause));
+    painter.fillRect(box, span_colour(word.lane, word.cause));
     if (word.hatched) hatch(painter, box, theme().surface);
     painter.setPen(theme().muted);
     painter.drawText(QPointF(x + 20, y + metrics.ascent() + 2), word.word);
@@ -116,7 +116,8 @@ void TimelinePicture::paint_row(QPainter& painter, const TimelineRow& row, doubl
   const bool meant = lit && means(*lit, group);
   for (const LaneStrip& strip : strips) {
     const bool dim = lit && !(meant && in_focus(*lit, lane.kind, strip.cause));
-    const QColor full = dim ? mixed(theme().cause(strip.cause), theme().surface, 0.16) : theme().cause(strip.cause);
+    const QColor own = span_colour(lane.kind, strip.cause);
+    const QColor full = dim ? mixed(own, theme().surface, 0.16) : own;
     const QColor fill = strip.level == 4 ? full : mixed(full, theme().surface, 0.28 + 0.18 * strip.level);
     QRectF box(area.left() + strip.x0, area.top(), strip.x1 - strip.x0, area.height());
     if (strip.span < 0) {
@@ -212,7 +213,7 @@ void TimelinePicture::paint_minimap(QPainter& painter, double density) const {
   for (const TimelineLane& lane : group.lanes) {
     for (const LaneStrip& strip : reduce_lane(lane.spans, all, minimap_.width(), density))
       painter.fillRect(QRectF(minimap_.left() + strip.x0, y, strip.x1 - strip.x0, std::max(1.5, height - 1)),
-                       theme().cause(strip.cause));
+                       span_colour(lane.kind, strip.cause));
     y += height;
   }
   const QRectF seen(QPointF(minimap_.left() + all.x_of(window_.from(), minimap_.width()), minimap_.top()),
@@ -258,7 +259,7 @@ void TimelinePicture::paint(QPainter& painter, const Marks& marks) const {
     painter.setPen(theme().muted);
     painter.drawText(
         QRectF(area_.left() + 12, row.area.top(), rows_area_.left() - area_.left() - 20, row.area.height()),
-        Qt::AlignLeft | Qt::AlignVCenter, lane_name(lane.kind));
+        Qt::AlignLeft | Qt::AlignVCenter, lane_name(lane.kind, timeline_.devices));
   }
   painter.setClipRect(rows_area_);
   for (const TimelineRow& row : rows_) {

@@ -66,17 +66,23 @@ void TimelinePicture::show(Timeline timeline) {
   for (const Cause cause : kCauses)
     for (const TimelineGroup& group : timeline_.groups)
       for (const TimelineLane& lane : group.lanes) {
-        const LegendWord word{cause, cause_name_in(lane.kind, cause), false};
-        if (std::find(words_.begin(), words_.end(), word) != words_.end()) continue;
+        const LegendWord word{cause, cause_name_in(lane.kind, cause, timeline_.devices), lane.kind, false};
+        if (std::any_of(words_.begin(), words_.end(), [&](const LegendWord& w) { return w.looks_like(word); }))
+          continue;
         if (std::any_of(lane.spans.begin(), lane.spans.end(), [&](const LaneSpan& s) { return s.cause == cause; }))
           words_.push_back(word);
       }
-  const LegendWord reduced{Cause::ExposedCommunication,
-                           cause_name_in(TimelineLane::Kind::Communication, Cause::ExposedCommunication), false};
-  if (const auto found = std::find(words_.begin(), words_.end(), reduced); found != words_.end())
+  const LegendWord reduced{
+      Cause::ExposedCommunication,
+      cause_name_in(TimelineLane::Kind::Communication, Cause::ExposedCommunication, timeline_.devices),
+      TimelineLane::Kind::Communication, false};
+  if (const auto found =
+          std::find_if(words_.begin(), words_.end(), [&](const LegendWord& w) { return w.looks_like(reduced); });
+      found != words_.end())
     words_.insert(found + 1,
                   {Cause::ExposedCommunication,
-                   tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "all-reduce, nothing computed meanwhile")), true});
+                   tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "all-reduce, nothing computed meanwhile")),
+                   TimelineLane::Kind::Communication, true});
   const double step = std::max(timeline_.step_s, TimeWindow::kNarrowest_s);
   window_.set_limits(std::min(timeline_.from_s, -0.03 * step), timeline_.to_s + 0.03 * step);
   if (was_empty) fit();
@@ -131,7 +137,7 @@ void TimelinePicture::lay_out(const QRectF& area, qreal scroll) {
   qreal gutter = 0;
   for (const TimelineGroup& group : timeline_.groups)
     for (const TimelineLane& lane : group.lanes)
-      gutter = std::max(gutter, metrics.horizontalAdvance(lane_name(lane.kind)));
+      gutter = std::max(gutter, metrics.horizontalAdvance(lane_name(lane.kind, timeline_.devices)));
   const qreal left = area.left() + kPad + gutter + 10;
   const qreal right = area.right() - kPad;
   legend_ = QRectF(area.left() + kPad, area.top() + 4, area.width() - 2 * kPad, legend_height(area.width() - 2 * kPad));
@@ -300,9 +306,10 @@ QString TimelinePicture::text_of(const SpanPlace& place, const QString& separato
   const TimelineGroup& group = timeline_.groups[static_cast<std::size_t>(place.group)];
   const TimelineLane& lane = group.lanes[static_cast<std::size_t>(place.lane)];
   QStringList parts{text(visible(timeline_.name_of(*seen)))};
-  if (const QString cause = cause_name_in(lane.kind, seen->cause); !parts.front().startsWith(cause)) parts << cause;
+  if (const QString cause = cause_name_in(lane.kind, seen->cause, timeline_.devices); !parts.front().startsWith(cause))
+    parts << cause;
   parts << tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "%1 of %2 %3, %4"))
-               .arg(lane_name(lane.kind), group.title, origin_name(group.origin), group.ranks);
+               .arg(lane_name(lane.kind, timeline_.devices), group.title, origin_name(group.origin), group.ranks);
   if (lane.kind == TimelineLane::Kind::Phases)
     parts << tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "takes %1 of the step (its place is not measured)"))
                  .arg(text(format_time(seen->end_s - seen->start_s)));

@@ -93,8 +93,9 @@ class TimelinePicture {
   struct LegendWord {
     Cause cause;
     QString word;
+    TimelineLane::Kind lane = TimelineLane::Kind::Compute;
     bool hatched = false;
-    bool operator==(const LegendWord&) const = default;
+    bool looks_like(const LegendWord& other) const { return word == other.word && hatched == other.hatched; }
   };
   std::vector<LegendWord> words_;  // of the legend
   std::vector<TimelineRow> rows_;

@@ -173,11 +173,12 @@ void TimelineView::light(const std::optional<Focus>& focus) {
   const auto lit = focus ? timeline_->picture().lit_by(*focus) : TimelinePicture::Lit{};
   if (lit.spans > 0) {
     const TimelineGroup& group = timeline_->picture().timeline().groups[static_cast<std::size_t>(lit.first.group)];
-    const QString what = focus->cause ? cause_name(*focus->cause)
+    const Devices devices = timeline_->picture().timeline().devices;
+    const QString what = focus->cause ? cause_name(*focus->cause, devices)
                          : focus->collectives && focus->copies
                              ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "collectives and copies"))
-                         : focus->copies ? lane_name(TimelineLane::Kind::Copy)
-                                         : lane_name(TimelineLane::Kind::Communication);
+                         : focus->copies ? lane_name(TimelineLane::Kind::Copy, devices)
+                                         : lane_name(TimelineLane::Kind::Communication, devices);
     // Of a wait the collectives are lit that it is for: longer than the wait, because computing hides some of them.
     const bool waits = focus->cause == Cause::ExposedCommunication || focus->cause == Cause::WaitForPeers ||
                        focus->cause == Cause::Contention;
@@ -242,9 +243,10 @@ DataTable TimelineView::table() const {
         const LaneSpan& first = lane.spans[from];
         table.rows.push_back(
             {QStringLiteral("%1 %2").arg(group.title, group_words(timeline, static_cast<int>(g)).front()), group.ranks,
-             lane_name(lane.kind), cause_name_in(lane.kind, first.cause), to_qt(visible(timeline.name_of(first))),
-             QString::number(to - from), milliseconds(first.start_s), milliseconds(lane.spans[to - 1].end_s),
-             milliseconds(busy), bytes > 0 ? QString::number(bytes) : QString()});
+             lane_name(lane.kind, timeline.devices), cause_name_in(lane.kind, first.cause, timeline.devices),
+             to_qt(visible(timeline.name_of(first))), QString::number(to - from), milliseconds(first.start_s),
+             milliseconds(lane.spans[to - 1].end_s), milliseconds(busy),
+             bytes > 0 ? QString::number(bytes) : QString()});
         from = to;
       }
   }

@@ -12,6 +12,7 @@
 
 #include "gui/app/theme.h"
 #include "gui/charts/details.h"
+#include "gui/charts/device_words.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -19,11 +20,6 @@ namespace {
 
 QString tr(const char* text) {
   return QApplication::translate("lockstep::gui::Topology", text);
-}
-
-QString run_name(const Run& run) {
-  if (run.strategy == Strategy::Single) return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "1 GPU"));
-  return QStringLiteral("%1 ×%2").arg(strategy_name(run.strategy)).arg(run.gpus);
 }
 
 QString class_name(const std::string& link_class) {
@@ -98,7 +94,7 @@ void TopologyView::show_result(const Shown& shown) {
 void TopologyView::fill_runs() {
   QStringList names;
   if (shown_.result)
-    for (const Run* run : runs_of(*shown_.result)) names << run_name(*run);
+    for (const Run* run : runs_of(*shown_.result)) names << run_name(*run, devices_of(shown_));
   QStringList now;
   for (int i = 0; i < runs_->count(); ++i) now << runs_->itemText(i);
   if (names == now) return;
@@ -142,7 +138,8 @@ QString TopologyView::limit_text() const {
   if (run == nullptr) return {};
   const RingLimit limit = ring_limit(*run);
   if (limit.link_class.empty())
-    return run->gpus == 1 ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "One GPU has nothing to reduce."))
+    return run->gpus == 1 ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "%1 alone has nothing to reduce."))
+                                .arg(device_count(1, devices_of(shown_)))
                           : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "No collective crosses a link."));
   return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
                               "Collectives are limited by %1: %2, busy for %3 of a step of %4."))
@@ -206,9 +203,9 @@ void TopologyView::paint(QPainter& painter, const QRectF& target) {
   painter.fillRect(target, theme().surface);
   if (!page_) return;
   const Run* run = chosen();
-  const QString heading =
-      run == nullptr ? title()
-                     : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "Topology, step of %1")).arg(run_name(*run));
+  const QString heading = run == nullptr ? title()
+                                         : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "Topology, step of %1"))
+                                               .arg(run_name(*run, devices_of(shown_)));
   const double base = draw_heading(painter, target, heading);
   painter.setFont(QApplication::font());
   painter.setPen(theme().muted);

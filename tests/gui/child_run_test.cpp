@@ -45,6 +45,23 @@ TEST(ChildRun, TheRealProgramPredictsWhatIsWrittenToIt) {
   EXPECT_FALSE(run.running());
 }
 
+TEST(ChildRun, ASweepSendsItsPointsAndEndsWithItsSummary) {
+  ChildRun run;
+  Heard heard(run);
+  SummaryLine summary;
+  QObject::connect(&run, &ChildRun::swept, [&](const SummaryLine& line, double) { summary = line; });
+  run.start({lockstep_program(),
+             {"sweep", "-", "--set", "gpus=[2, 99]", "--set", "ddp.bucket_cap=[1MiB, 5MiB]", "--jsonl"},
+             gallery("bert-bucket-cap"),
+             "/"});
+  ASSERT_TRUE(wait_until([&] { return summary.points == 4 || !heard.why.isEmpty(); }));
+  EXPECT_EQ(summary.run, 2) << heard.why.toStdString() << heard.last.toStdString();
+  EXPECT_EQ(summary.not_run, 2);
+  EXPECT_EQ(heard.runs, 4);
+  EXPECT_EQ(heard.result, nullptr);
+  EXPECT_FALSE(run.running());
+}
+
 TEST(ChildRun, AWrongScenarioComesBackWithTheMessageOfTheProgram) {
   ChildRun run;
   Heard heard(run);

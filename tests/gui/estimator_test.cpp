@@ -29,6 +29,15 @@ TEST(Estimator, EstimatesWithoutAnEngineInThisProcess) {
   EXPECT_FALSE(mapped.contains("libtorch"));
 }
 
+TEST(Estimator, NamesOnlyRatesOfLinksThatTheMachineHas) {
+  LoadedInputs loaded;
+  const auto effective = [&](const char* name) { return estimate_now(gallery(name), loaded).effective; };
+  EXPECT_EQ(effective("bert-bucket-cap").count("topology.override.nvlink.rate"), 0U);
+  EXPECT_EQ(effective("bert-bucket-cap").count("topology.override.pcie.rate"), 1U);
+  EXPECT_EQ(effective("cpu-two-ranks").count("topology.override.pcie.rate"), 0U);
+  EXPECT_EQ(effective("v100-dgx1").count("topology.override.nvlink.rate"), 1U);
+}
+
 TEST(Estimator, ASettingMovesTheEstimateAsItMovesTheSimulation) {
   LoadedInputs loaded;
   ScenarioText slow = gallery("second-node-10gbe");

@@ -92,10 +92,10 @@ TEST(WaterfallRows, ComeByTheirSizeAndSmallOnesAreJoinedAtTheEnd) {
 }
 
 TEST(WaterfallAxes, StartAtZeroUnlessTheStepsAreNearlyAlike) {
-  Waterfall far{"1 GPU", "DP ×8", 0.1, 0.3, 0.1, {{Cause::Replicate, false, 0, 0.2, 0.1, {}}}};
+  Waterfall far{"1 GPU", "DP ×8", Devices::Gpus, 0.1, 0.3, 0.1, {{Cause::Replicate, false, 0, 0.2, 0.1, {}}}};
   EXPECT_FALSE(axis_of(far).cut());
   EXPECT_DOUBLE_EQ(axis_of(far).high_s, 0.3);
-  Waterfall near{"1 GPU", "DDP ×8", 0.1, 0.104, 0.1, {{Cause::BucketCopies, false, 0, 0.004, 0.1, {}}}};
+  Waterfall near{"1 GPU", "DDP ×8", Devices::Gpus, 0.1, 0.104, 0.1, {{Cause::BucketCopies, false, 0, 0.004, 0.1, {}}}};
   EXPECT_TRUE(axis_of(near).cut());
   EXPECT_LT(axis_of(near).low_s, 0.1);
   EXPECT_GT(axis_of(near).low_s, 0.08);

@@ -34,6 +34,13 @@ TEST(JsonLines, AStepOfAMeasurementIsRead) {
   EXPECT_EQ(std::get<StepLine>(line).step_time_s, 0.25);
 }
 
+TEST(JsonLines, TheSummaryOfASweepIsRead) {
+  const JsonLine line = read_json_line(R"({"type":"summary","points":6,"run":4,"not_run":2,"failed":0})");
+  ASSERT_TRUE(std::holds_alternative<SummaryLine>(line));
+  EXPECT_EQ(std::get<SummaryLine>(line).points, 6);
+  EXPECT_EQ(std::get<SummaryLine>(line).not_run, 2);
+}
+
 TEST(JsonLines, NonsenseIsABadLineAndNothingWorse) {
   for (const char* text :
        {"", "Segmentation fault", "[1,2]", "{}", R"({"type":"result"})", R"({"type":"run","gpus":"x"})",

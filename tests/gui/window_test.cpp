@@ -275,7 +275,7 @@ TEST_F(Window, EveryActionHasAKeyOrAMnemonicAndEveryControlAName) {
     ASSERT_NE(action, nullptr) << name;
     EXPECT_TRUE(!action->shortcut().isEmpty() || action->text().contains('&')) << name;
   }
-  ASSERT_TRUE(wait_until([&] { return window.session().has_details(); }));
+  ASSERT_TRUE(wait_until([&] { return window.session().has_details() && window.session().shown().sweep; }));
   for (auto* view : window.views()) EXPECT_FALSE(view->description().isEmpty()) << view->id().toStdString();
   compare_with_itself();
   for (auto* view : window.views()) {
