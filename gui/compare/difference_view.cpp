@@ -48,7 +48,7 @@ std::vector<CauseDifference> largest_differences(const PinnedPair& pair, double 
 }
 
 DifferenceView::DifferenceView() : widget_(new DivergingWidget) {
-  widget_->setAccessibleName(title());
+  widget_->setAccessibleName(DifferenceView::title());
   widget_->setToolTip(term_text(QStringLiteral("baseline")));
   widget_->set_filler([this] {
     if (!drawn_) draw();

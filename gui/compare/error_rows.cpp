@@ -144,8 +144,8 @@ QString error_sentence(const ErrorSet& set, Devices devices) {
   if (c.rows.empty())
     return tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors", "%1 against %2: no row is the same thing on both sides."))
         .arg(set.prediction, set.measurement);
-  const QString text = tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors", "%1 against %2: mean error %3, worst %4."))
-                           .arg(set.prediction, set.measurement, percent(c.mean_error()), percent(c.worst_error()));
+  QString text = tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors", "%1 against %2: mean error %3, worst %4."))
+                     .arg(set.prediction, set.measurement, percent(c.mean_error()), percent(c.worst_error()));
   if (!c.constant) return text;
   const QString form =
       devices == Devices::Cores

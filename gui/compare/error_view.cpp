@@ -33,7 +33,7 @@ double against(double seconds, const ErrorPoint& point) {
 }  // namespace
 
 ErrorView::ErrorView() : widget_(new DivergingWidget) {
-  widget_->setAccessibleName(title());
+  widget_->setAccessibleName(ErrorView::title());
   widget_->setToolTip(term_text(QStringLiteral("error")));
   widget_->set_filler([this] {
     if (!drawn_) draw();

@@ -167,6 +167,7 @@ QString grid_sentence(const SweepGrid& grid, SweepMetric metric) {
   QString sentence =
       say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "%1: the best %2 is %3 at %4."))
           .arg(heading_of(grid), metric_name(metric).toLower(), scale.in_words(scale.best), place_of(grid, *best));
+  if (!grid.present && !grid.note.isEmpty()) return sentence;
   if (!grid.present)
     return sentence + QChar(' ') +
            say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "The present settings are not on this map."));

@@ -1,6 +1,8 @@
 // Times of the window on the platform it runs on: `./lockstep.sh bench` prints them, nothing asserts them.
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QImage>
+#include <QPainter>
 #include <QTimer>
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include "gui/app/main_window.h"
 #include "gui/app/theme.h"
 #include "gui/document/gallery.h"
+#include "gui/sweep/heat_picture.h"
 #include "gui/timeline/timeline_view.h"
 #include "gui/topology/machine_drawing.h"
 #include "simulator/base/document.h"
@@ -211,6 +214,38 @@ void time_details() {
   machine.print("CPU: machine of a scenario, placed");
 }
 
+// What the window's own thread does for a sweep: its plan, and a map of 40 cells painted.
+void time_sweeps() {
+  Times plans, points, paints;
+  for (const GalleryCard& card : gallery_cards()) {
+    const auto text = lockstep::read_text_file(card.path.toStdString());
+    if (!text) continue;
+    const lockstep::ScenarioText source{*text, card.path.toStdString(), {}};
+    std::vector<PlanAxis> axes = {{"gpus", {"1", "2", "3", "4", "5", "6", "7", "8"}, {}},
+                                  {"ddp.bucket_cap", {"default", "1MiB", "10MiB", "25MiB", "100MiB"}, {}}};
+    const CpuClock clock;
+    const auto plan = make_plan(source, lockstep::Strategy::Ddp, 8, axes);
+    plans.all.push_back(clock.ms());
+    if (!plan) continue;
+    SweepGrid grid;
+    grid.axes = plan->axes;
+    lockstep::LoadedInputs loaded;
+    for (std::size_t i = 0; i < plan->size(); ++i) {
+      const CpuClock one;
+      grid.cells.push_back(estimate_cell(*plan, i, loaded));
+      if (i > 0) points.all.push_back(one.ms());
+    }
+    QImage image(900, 520, QImage::Format_ARGB32_Premultiplied);
+    QPainter painter(&image);
+    const CpuClock paint;
+    paint_heat(painter, image.rect(), heat_picture(grid, SweepMetric::Efficiency), true);
+    paints.all.push_back(paint.ms());
+  }
+  plans.print("CPU: sweep planned");
+  points.print("CPU: a point of a sweep, estimated");
+  paints.print("CPU: map of 40 cells, painted");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -229,6 +264,7 @@ int main(int argc, char** argv) {
   time_redraws(window);
   time_drag(window);
   time_details();
+  time_sweeps();
   for (const int spans : {10'000, 100'000, 1'000'000}) time_timeline(spans);
   return 0;
 }

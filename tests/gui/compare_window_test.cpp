@@ -43,7 +43,7 @@ QStringList words_of(const QWidget& widget) {
 }
 
 QString write_result(const Result& result, const QString& name) {
-  const QString path = testing::temporary_path(name);
+  QString path = testing::temporary_path(name);
   QFile file(path);
   EXPECT_TRUE(file.open(QIODevice::WriteOnly));
   file.write(QByteArray::fromStdString(result_to_json(result)));

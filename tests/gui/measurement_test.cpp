@@ -10,12 +10,14 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTabWidget>
 
 #include "gui/app/main_window.h"
 #include "gui/app/measure_strip.h"
 #include "gui/charts/scaling_view.h"
 #include "gui/charts/step_dots.h"
 #include "gui/document/variant.h"
+#include "gui/runs/json_lines.h"
 #include "simulator/result/json.h"
 #include "tests/gui/support.h"
 
@@ -265,6 +267,33 @@ class MeasureWindow : public ::testing::Test {
   }
   MainWindow window;
 };
+
+TEST_F(MeasureWindow, TracesOfItsRanksStandBelowThePredictionWithoutBeingAskedFor) {
+  Result whole = measured_so_far(std::get<PlanLine>(read_json_line(plan_line().toStdString())),
+                                 {{Strategy::Single, 1, 0, false, 0.1}, {Strategy::Ddp, 2, 1, false, 0.2}}, "img/s");
+  const QString result =
+      write("whole.jsonl",
+            QByteArray::fromStdString(R"({"type":"result",)" + result_to_json(whole, JsonLayout::OneLine).substr(1)));
+  const QString trace = QString::fromStdString(testing::source_path("tests/data/traces/gloo-ddp-2.json"));
+  // What stands behind --trace names the files.
+  play(two_launches(), QStringLiteral("for word in \"$@\"; do\n  if [ \"$before\" = --trace ]; then cp %1 "
+                                      "\"${word%.json}-ddp-2.json\"; fi\n  before=$word\ndone\ncat %2")
+                           .arg(trace, result));
+  window.action("measure")->trigger();
+  ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
+  auto* tabs = window.findChild<QTabWidget*>();
+  const int tab = tabs->currentIndex();
+  for (int i = 0; i < 2; ++i) {  // those of the second replace those of the first
+    button("Start")->click();
+    ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Done; }));
+    ASSERT_TRUE(wait_until([&] { return window.session().shown().traces.size() == 1U; }));
+    EXPECT_TRUE(window.measurement().wrote(QString::fromStdString(window.session().shown().traces.front()->file)));
+    EXPECT_EQ(window.session().shown().measured.size(), 1U);
+    window.action("measure")->trigger();
+    ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
+  }
+  EXPECT_EQ(tabs->currentIndex(), tab);
+}
 
 TEST_F(MeasureWindow, TellsThatAnotherMachineCannotBeComparedAndOpensTheOneThatCan) {
   play(two_launches(), "kill -KILL $$");

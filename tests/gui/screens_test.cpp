@@ -253,6 +253,22 @@ TEST_P(Screens, ASweepInEveryState) {
   look(window, "bucket-small");
 }
 
+TEST_P(Screens, AFileThatListsValues) {
+  MainWindow window;
+  window.show();
+  const QString path = testing::temporary_path("lists.yaml");
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(
+      "question: Which batch, and in which precision?\nmodel: resnet50\nbatch: {per_gpu: [32, 64, 128]}\n"
+      "topology: dgx-a100-80gb\ngpus: 8\nstrategy: ddp\nprecision: [fp32, tf32, amp-bf16]\n");
+  file.close();
+  window.open_any(path);
+  const Shown& shown = window.session().shown();
+  ASSERT_TRUE(wait_until([&] { return shown.sweep && shown.sweep->done == 9 && !window.sweeps().running(); }));
+  look(window, "sweep-listed");
+}
+
 TEST_P(Screens, AnEstimateBeforeItsSimulation) {
   MainWindow window;
   window.show();

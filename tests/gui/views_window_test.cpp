@@ -191,27 +191,6 @@ TEST_F(ViewsInTheWindow, ATraceThatLockstepPredictedIsCalledThat) {
   EXPECT_TRUE(all_words().contains("predicted before"));
 }
 
-TEST_F(ViewsInTheWindow, AMeasurementHereBringsItsSpans) {
-  ASSERT_TRUE(wait_until([&] { return !timeline().empty(); }));
-  Result measured = *window_.session().shown().result;
-  measured.kind = "measured";
-  const QString result = testing::temporary_path("here.jsonl");
-  std::ofstream(result.toStdString()) << R"({"type":"result",)" +
-                                             result_to_json(measured, JsonLayout::OneLine).substr(1);
-  // The last argument is where the traces go.
-  qputenv("LOCKSTEP_PROGRAM",
-          testing::script(QStringLiteral("cat > /dev/null; [ \"$1 $2 $3\" = 'measure - --here' ] && cat %1 && "
-                                         "while [ $# -gt 1 ]; do shift; done; cp %2 \"${1%.json}-ddp-2.json\"")
-                              .arg(result, trace_file("gloo-ddp-2.json")))
-              .toLocal8Bit());
-  window_.session().measure_here();
-  ASSERT_TRUE(wait_until([&] { return !window_.session().shown().traces.empty(); }));
-  EXPECT_EQ(window_.session().shown().measured.size(), 1U);
-  EXPECT_EQ(window_.findChild<QTabWidget*>()->currentIndex(), 0);  // nobody asked for the timeline
-  EXPECT_TRUE(all_words().contains("no step is marked"));
-  qputenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE);
-}
-
 TEST_F(ViewsInTheWindow, OfACutTraceIsShownWhatIsThereAndSaidWhereItEnds) {
   const std::string text = testing::text_of_file(trace_file("ddp-two-gpus-rank0.json").toStdString());
   const QString path = testing::temporary_path("cut.json");

@@ -236,6 +236,9 @@ TEST_F(Window, AnotherFileForgetsBaselineAndMeasurements) {
 TEST_F(Window, EveryViewExportsPicturesThatParseAndNumbers) {
   compare_with_itself();
   ASSERT_TRUE(wait_until([&] { return window.session().has_details(); }));
+  bool swept = false;
+  window.sweeps().finish([&] { swept = true; });
+  ASSERT_TRUE(wait_until([&] { return swept; }));
   QString why;
   const QString folder = testing::temporary_path("export");
   const QStringList files = export_views(window.views(), all_formats(), folder, "x", &why);
@@ -287,7 +290,7 @@ TEST_F(Window, EveryActionHasAKeyOrAMnemonicAndEveryControlAName) {
 }
 
 TEST_F(Window, ArrowKeysWalkThePointsOfAChart) {
-  auto* chart = window.findChildren<ChartPanel*>().front();
+  auto* chart = qobject_cast<ChartPanel*>(window.views().front()->widget());
   QKeyEvent right(QEvent::KeyPress, Qt::Key_Right, Qt::NoModifier);
   QApplication::sendEvent(chart, &right);
   EXPECT_EQ(chart->callout(), 0);

@@ -155,6 +155,7 @@ TEST(ResultJson, what_no_result_can_say_is_refused_with_its_key) {
                                                 {"/runs/0/speedup", -1.0},
                                                 {"/runs/0/efficiency", -0.5},
                                                 {"/runs/0/breakdown_s/forward", -0.01},
+                                                {"/runs/0/breakdown_s/other", -0.01},
                                                 {"/runs/0/samples/0/step_times_s/1", 0},
                                                 {"/runs/0/spread_s/p5", -0.1},
                                                 {"/runs/0/uncertainty_s/low", 0},
@@ -177,6 +178,7 @@ TEST(ResultJson, what_no_result_can_say_is_refused_with_its_key) {
     }
   }
   EXPECT_TRUE(error_of("/runs/0/breakdown_s/forward", -1e-13).message.empty());
+  EXPECT_TRUE(error_of("/runs/0/breakdown_s/other", -0.003).message.empty());  // of a step of 0.33 s
 }
 
 TEST(ResultJson, a_run_has_a_step_or_the_reason_for_none) {
