@@ -19,6 +19,9 @@ class QToolButton;
 
 namespace lockstep::gui {
 
+// Text as a person reads it: without YAML's quotes.
+QString plain_yaml(const std::string& yaml);
+
 class FieldControl : public QWidget {
   Q_OBJECT
 

@@ -12,6 +12,16 @@
     </message>
 </context>
 <context>
+    <name>lockstep::gui::ExplainView</name>
+    <message numerus="yes">
+        <source>All-reduces of %1 in %n bucket(s) take %2; computing hides %3 of that.</source>
+        <translation>
+            <numerusform>All-reduces of %1 in one bucket take %2; computing hides %3 of that.</numerusform>
+            <numerusform>All-reduces of %1 in %n buckets take %2; computing hides %3 of that.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>lockstep::gui::MainWindow</name>
     <message numerus="yes">
         <source>%n files written to %1</source>
