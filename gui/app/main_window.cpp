@@ -141,6 +141,12 @@ void MainWindow::connect_session() {
   for (View* view : views())
     if (auto* one = dynamic_cast<SweepUser*>(view)) one->use(sweeps_);
   connect(&session_, &Session::shown_changed, this, &MainWindow::refresh_views);
+  connect(&session_, &Session::details_changed, this, [this] {
+    for (View* view : views())
+      if (view->shows_details()) view->show_result(session_.shown());
+    for (ViewFrame* frame : frames_)
+      if (frame->current()->shows_details()) frame->refresh();
+  });
   connect(&session_, &Session::state_changed, this, &MainWindow::refresh_state);
   connect(&session_, &Session::effective_changed, this, [this] { panel_->show_effective(session_.effective()); });
   connect(&session_, &Session::progressed, this, [this](int done, int total, const QString& text) {

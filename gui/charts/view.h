@@ -68,6 +68,7 @@ class View {
   virtual QString description() const = 0;                          // the message as a sentence, for screen readers
   virtual void paint(QPainter& painter, const QRectF& target) = 0;  // for export, whatever size the widget has
   virtual void theme_changed() = 0;
+  virtual bool shows_details() const { return false; }  // timelines, parts of causes: they come later than the rest
 
   // Set by the window; a view calls it when somebody asks where in the timeline a part of it is.
   std::function<void(const Focus&)> focus_asked;

@@ -29,6 +29,7 @@ class ExplainView : public View {
   QString description() const override;
   void paint(QPainter& painter, const QRectF& target) override;
   void theme_changed() override;
+  bool shows_details() const override { return true; }
 
   WaterfallWidget& waterfall() { return *waterfall_; }
   QComboBox& runs() { return *runs_; }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kParseBudgetMs = 8;  // for each turn of the event loop
 constexpr int kGraceMs = 2000;     // from asking to killing
+constexpr int kLeavingMs = 500;
 constexpr int kMostComplaints = 20;
 
 // A message may hold anything.
@@ -42,6 +43,13 @@ void let_go(QProcess* process) {
   QTimer::singleShot(kGraceMs, process, &QProcess::kill);
 }
 
+void end_now(QProcess* process) {
+  process->terminate();
+  if (!process->waitForFinished(kLeavingMs)) process->kill();
+  process->waitForFinished(kLeavingMs);
+  delete process;
+}
+
 ChildRun::ChildRun(QObject* parent) : QObject(parent) {
   more_.setSingleShot(true);
   more_.setInterval(0);
@@ -49,7 +57,9 @@ ChildRun::ChildRun(QObject* parent) : QObject(parent) {
 }
 
 ChildRun::~ChildRun() {
-  discard();
+  if (process_ == nullptr) return;
+  process_->disconnect(this);
+  end_now(process_);
 }
 
 void ChildRun::start(const Task& task) {

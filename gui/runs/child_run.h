@@ -65,6 +65,8 @@ class ChildRun : public QObject {
 
 // Ends a process that nobody listens to any more: asked first, killed after two seconds, deleted when it has ended.
 void let_go(QProcess* process);
+// Ends it here and now, for those who leave themselves: a second at the most.
+void end_now(QProcess* process);
 
 // `lockstep`: LOCKSTEP_PROGRAM, beside the window's own program, or in PATH; empty when nowhere.
 QString lockstep_program();

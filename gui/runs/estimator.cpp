@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QMetaObject>
+#include <QTimer>
 #include <algorithm>
 
 #include "simulator/answers/predict.h"
@@ -11,6 +12,8 @@
 
 namespace lockstep::gui {
 namespace {
+
+constexpr int kQuietMs = 60;  // a slider that moves brings the next request sooner
 
 std::map<std::string, std::string> effective_values(const Inputs& inputs) {
   std::map<std::string, std::string> values;
@@ -91,24 +94,18 @@ quint64 Estimator::request(const ScenarioText& source) {
         estimate->id = id;
         QMetaObject::invokeMethod(
             this, [this, estimate] { emit done(estimate); }, Qt::QueuedConnection);
-        if (estimate->result) add_detail(source, id);
+        if (estimate->result) QTimer::singleShot(kQuietMs, &worker_, [this, source, id] { add_detail(source, id); });
       },
       Qt::QueuedConnection);
   return id;
 }
 
-// Queued again, so that requests that came meanwhile go first.
 void Estimator::add_detail(const ScenarioText& source, quint64 id) {
+  if (newest_ != id) return;
+  auto estimate = std::make_shared<Estimate>(estimate_now(source, *loaded_, true));
+  estimate->id = id;
   QMetaObject::invokeMethod(
-      &worker_,
-      [this, source, id] {
-        if (newest_ != id) return;
-        auto estimate = std::make_shared<Estimate>(estimate_now(source, *loaded_, true));
-        estimate->id = id;
-        QMetaObject::invokeMethod(
-            this, [this, estimate] { emit detailed(estimate); }, Qt::QueuedConnection);
-      },
-      Qt::QueuedConnection);
+      this, [this, estimate] { emit detailed(estimate); }, Qt::QueuedConnection);
 }
 
 }  // namespace lockstep::gui

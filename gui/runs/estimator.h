@@ -40,7 +40,7 @@ class Estimator : public QObject {
 
  signals:
   void done(std::shared_ptr<const lockstep::gui::Estimate> estimate);
-  // The same again with timelines, after `done`, unless a newer request came.
+  // The same again with timelines, a little after `done`, unless a newer request came.
   void detailed(std::shared_ptr<const lockstep::gui::Estimate> estimate);
 
  private:

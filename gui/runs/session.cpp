@@ -70,7 +70,7 @@ Session::Session(ScenarioDocument& document, QObject* parent) : QObject(parent),
     spans_ = std::move(runs);
     spans_text_ = spans_asked_text_;
     attach_timelines();
-    emit shown_changed();
+    emit details_changed();
     emit spans_ended({});
   });
   connect(&spans_run_, &SpansRun::failed, this, &Session::spans_ended);
@@ -170,6 +170,7 @@ void Session::estimated(const std::shared_ptr<const Estimate>& estimate) {
   shown_.estimated = true;
   shown_.stale = false;
   shown_text_ = document_.text();
+  if (child_.running() && simulated_text_ == shown_text_) return emit shown_changed();  // its answer follows anyway
   set_state(RunState::Waiting);
   emit shown_changed();
   settle_.start();
@@ -180,7 +181,7 @@ void Session::detailed(const std::shared_ptr<const Estimate>& estimate) {
   timelines_ = estimate->result;
   timelines_text_ = document_.text();
   attach_timelines();
-  emit shown_changed();
+  emit details_changed();
 }
 
 void Session::add_details_now() {

@@ -62,6 +62,7 @@ class Session : public QObject {
 
  signals:
   void shown_changed();
+  void details_changed();  // of shown() the timelines, parts of causes and the machine alone
   void state_changed();
   void effective_changed();
   void progressed(int done, int total, const QString& text);

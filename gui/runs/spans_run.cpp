@@ -40,6 +40,10 @@ SpansRun::SpansRun(QObject* parent) : QObject(parent) {
 }
 
 SpansRun::~SpansRun() {
+  if (QProcess* process = std::exchange(process_, nullptr)) {
+    process->disconnect(this);
+    end_now(process);
+  }
   stop();
   thread_.quit();
   thread_.wait();

@@ -28,6 +28,7 @@ class TimelineView : public View {
   QString description() const override;
   void paint(QPainter& painter, const QRectF& target) override;
   void theme_changed() override;
+  bool shows_details() const override { return true; }
 
   TimelineWidget& timeline() {
     build();

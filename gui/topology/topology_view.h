@@ -27,6 +27,7 @@ class TopologyView : public View {
   QString description() const override;
   void paint(QPainter& painter, const QRectF& target) override;
   void theme_changed() override;
+  bool shows_details() const override { return true; }
 
   TopologyWidget& topology() { return *topology_; }
   QComboBox& runs() { return *runs_; }

@@ -6,6 +6,7 @@
 #include <QEventLoop>
 #include <QFile>
 #include <QStandardPaths>
+#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTimer>
 #include <cstdlib>
@@ -91,6 +92,11 @@ QString script(const QString& body) {
   if (file.open(QIODevice::WriteOnly)) file.write(("#!/bin/sh\n" + body + "\n").toUtf8());
   file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
   return path;
+}
+
+QString tab_in_front(const QWidget& window) {
+  const auto* tabs = window.findChild<QTabWidget*>();
+  return tabs == nullptr ? QString() : tabs->tabText(tabs->currentIndex());
 }
 
 }  // namespace lockstep::gui::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QWidget>
 #include <functional>
 #include <string>
 
@@ -17,5 +18,8 @@ std::string text_of_file(const std::string& path);
 // An executable shell script in a folder that goes with the process.
 QString script(const QString& body);
 QString temporary_path(const QString& name);
+
+// The title of the tab that is seen.
+QString tab_in_front(const QWidget& window);
 
 }  // namespace lockstep::gui::testing

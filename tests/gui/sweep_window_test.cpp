@@ -45,8 +45,7 @@ class SweepsInTheWindow : public ::testing::Test {
   const Shown& shown() { return window_.session().shown(); }
   bool done() { return window_.session().state() == RunState::Done; }
   void look_at(int segment) {
-    window_.findChild<QTabWidget*>()->setCurrentIndex(3);
-    window_.frames().back()->choose(segment);
+    window_.show_view(segment == 0 ? "sweep" : "bucket-size");
   }
   bool map_simulated() {
     return wait_until([&] {
@@ -315,7 +314,7 @@ TEST_F(SweepsInTheWindow, AFileThatListsValuesOpensAsAMapOfThem) {
   }));
   EXPECT_EQ(shown().sweep->axes[0].key, "batch.per_gpu");
   EXPECT_EQ(shown().sweep->axes[1].key, "precision");
-  EXPECT_EQ(window_.findChild<QTabWidget*>()->currentIndex(), 3);
+  EXPECT_EQ(testing::tab_in_front(window_), "Sweep");
   HeatMap& map = view<SweepView>().map();
   map.select(std::size_t{4});
   QTest::keyClick(&map, Qt::Key_Return);

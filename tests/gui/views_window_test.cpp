@@ -39,7 +39,7 @@ class ViewsInTheWindow : public ::testing::Test {
     window_.open_any("dp-vs-ddp-resnet50-8xa100");
   }
   const Timeline& timeline() { return view_of<TimelineView>(window_).timeline().picture().timeline(); }
-  void bring_timeline_forward() { window_.findChild<QTabWidget*>()->setCurrentIndex(1); }
+  void bring_timeline_forward() { window_.show_view("timeline"); }
   bool wait_for_simulated_spans() {
     return wait_until([&] { return !timeline().empty() && !window_.session().shown().spans_estimated; });
   }
@@ -147,7 +147,7 @@ TEST_F(ViewsInTheWindow, TracesOfSeveralRanksStandBelowThePredictionOfTheirKind)
   ASSERT_TRUE(wait_until([&] { return window_.session().state() == RunState::Done && !timeline().empty(); }));
   for (const char* name : {"ddp-two-gpus-rank0.json", "ddp-two-gpus-rank1.json"}) window_.open_any(trace_file(name));
   ASSERT_TRUE(wait_until([&] { return groups_of(TimelineOrigin::Measured) == 2; }));
-  EXPECT_EQ(window_.findChild<QTabWidget*>()->currentIndex(), 1);
+  EXPECT_EQ(testing::tab_in_front(window_), "Timeline");
   const auto& groups = timeline().groups;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (groups[g].origin != TimelineOrigin::Measured) continue;
@@ -229,7 +229,7 @@ TEST_F(ViewsInTheWindow, ASegmentOfTheBreakdownLightsItsSpansInTheTimeline) {
   for (int i = 0; i < 4 && !widget.lit(); ++i) {  // the last parts of the last bar; for `other` no span stands
     QApplication::sendEvent(chart, &left);
     QApplication::sendEvent(chart, &enter);
-    EXPECT_EQ(window_.findChild<QTabWidget*>()->currentIndex(), 1);
+    EXPECT_EQ(testing::tab_in_front(window_), "Timeline");
   }
   ASSERT_TRUE(widget.lit());
   EXPECT_TRUE(view_of<TimelineView>(window_).widget()->isVisible());
