@@ -58,6 +58,8 @@ SweepRuns::SweepRuns(ScenarioDocument& document, Session& session, QObject* pare
   connect(&document_, &ScenarioDocument::changed, this, &SweepRuns::scenario_changed);
   connect(&session_, &Session::state_changed, this, &SweepRuns::consider);
   connect(&session_, &Session::shown_changed, this, &SweepRuns::consider);
+  connect(&session_, &Session::details_changed, this,
+          &SweepRuns::consider);  // with the machine, where the answer was known
   connect(&late_, &QTimer::timeout, this, [this] {
     stale_ = true;
     publish();
