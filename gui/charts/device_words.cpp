@@ -44,7 +44,7 @@ QString cause_name(Cause cause, Devices devices) {
   if (devices == Devices::Cores && cause == Cause::CopyToDevice)
     return tr(QT_TRANSLATE_NOOP("lockstep::gui::Devices", "copy of the batch"));
   if (devices == Devices::Cores && cause == Cause::HostBound)
-    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Devices", "waiting for Python"));
+    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Devices", "waiting for the next op"));
   return gui::cause_name(cause);
 }
 

@@ -1,6 +1,7 @@
 #include "simulator/exchange/chrome_trace_reader.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ class TraceReader : public ::testing::Test {
   }
 
  private:
-  const std::string folder_ = ::testing::TempDir() + "lockstep-traces";
+  const std::string folder_ = ::testing::TempDir() + "lockstep-traces-" + std::to_string(::getpid());
 };
 
 TraceFile must_read(const std::string& path) {
