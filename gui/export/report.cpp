@@ -78,41 +78,41 @@ class PageWriter {
 
   void text(const QString& text, qreal points, QFont::Weight weight) {
     if (text.isEmpty()) return;
-    QFont font = QGuiApplication::font();
-    font.setPointSizeF(points);
-    font.setWeight(weight);
-    put(text, font, size_.height() - y_);
+    put(text, font_of(points, weight), size_.height() - y_);
     y_ += 6;
   }
 
-  // Drawn as vectors: two a line, or one across.
-  void pictures(const std::vector<PagePicture>& all) {
-    bool left = true;
-    qreal below = y_;
-    for (const PagePicture& one : all) {
-      if (one.wide || left) y_ = below;
-      const QSizeF natural = one.wide ? kWide : kHalf;
-      const qreal width = one.wide ? size_.width() : (size_.width() - kGap) / 2, scale = width / natural.width();
+  // Drawn as vectors: two a line, or one across; lower than usual where `after` needs the room below.
+  void pictures(const std::vector<PagePicture>& all, qreal after) {
+    const qreal natural = place(all, 1, [](const PagePicture&, const QRectF&, const QSizeF&) {}) - y_;
+    const qreal flatter = std::clamp((size_.height() - y_ - after) / std::max(natural, 1.0), kFlattest, 1.0);
+    y_ = place(all, flatter, [&](const PagePicture& one, const QRectF& area, const QSizeF& size) {
       painter_.save();
-      painter_.translate(one.wide || left ? 0 : width + kGap, y_);
-      painter_.scale(scale, scale);
-      one.view->paint(painter_, QRectF(QPointF(0, 0), natural));
+      painter_.translate(area.topLeft());
+      painter_.scale(area.width() / size.width(), area.width() / size.width());
+      one.view->paint(painter_, QRectF(QPointF(0, 0), size));
       painter_.restore();
-      below = y_ + natural.height() * scale + 6;
-      left = one.wide || !left;
-    }
-    y_ = below;
+    });
   }
 
   void part(const QString& title, const QString& words) {
     if (words.isEmpty()) return;
-    text(title, 10, QFont::Bold);
-    text(words, 8.5, QFont::Normal);
+    text(title, kTitle, QFont::Bold);
+    text(words, kWords, QFont::Normal);
+  }
+  qreal height_of_part(const QString& title, const QString& words) const {
+    if (words.isEmpty()) return 0;
+    return height_of(title, font_of(kTitle, QFont::Bold)) + height_of(words, font_of(kWords, QFont::Normal)) + 12;
+  }
+  qreal height_of_rest(const QString& title, const QString& words) const {
+    QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+    font.setPointSizeF(kReadable);
+    return height_of(title, font_of(kTitle, QFont::Bold)) + height_of(words, font) + 12;
   }
 
   // The last part: in letters as small as it takes.
   void rest(const QString& title, const QString& words) {
-    text(title, 10, QFont::Bold);
+    text(title, kTitle, QFont::Bold);
     QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
     for (qreal points = 8; points >= 4; points -= 0.5) {
       font.setPointSizeF(points);
@@ -123,7 +123,32 @@ class PageWriter {
 
  private:
   static constexpr QSizeF kHalf{560, 330}, kWide{1060, 400};
-  static constexpr qreal kGap = 14;
+  static constexpr qreal kGap = 14, kFlattest = 0.62;
+  static constexpr qreal kTitle = 10, kWords = 8.5, kReadable = 6.5;  // points
+
+  static QFont font_of(qreal points, QFont::Weight weight) {
+    QFont font = QGuiApplication::font();
+    font.setPointSizeF(points);
+    font.setWeight(weight);
+    return font;
+  }
+  // Calls `draw` with the place of each picture and the size it is drawn at; the lower end of the last.
+  template <class Draw>
+  qreal place(const std::vector<PagePicture>& all, qreal flatter, Draw draw) const {
+    bool left = true;
+    qreal y = y_, below = y_;
+    for (const PagePicture& one : all) {
+      if (one.wide || left) y = below;
+      const QSizeF natural(one.wide ? kWide.width() : kHalf.width(),
+                           (one.wide ? kWide.height() : kHalf.height()) * flatter);
+      const qreal width = one.wide ? size_.width() : (size_.width() - kGap) / 2;
+      const QRectF area(one.wide || left ? 0 : width + kGap, y, width, natural.height() * width / natural.width());
+      draw(one, area, natural);
+      below = area.bottom() + 6;
+      left = one.wide || !left;
+    }
+    return below;
+  }
 
   qreal height_of(const QString& text, const QFont& font) const {
     return QFontMetricsF(font, painter_.device())
@@ -195,15 +220,20 @@ QByteArray pdf_report(const ReportSource& source) {
   page.text(source.question.isEmpty() ? source.name : source.question, 14, QFont::Bold);
   page.text(head.main, 10, QFont::Bold);
   page.text(head.why, 9.5, QFont::Normal);
-  page.pictures(on_the_page(source.views));
   QStringList levers;
   for (const Lever& lever : source.result->answer.levers)
     levers << QStringLiteral("%1:  %2").arg(QString::fromStdString(lever.set), lever_effect(lever));
-  page.part(QCoreApplication::translate("lockstep::gui::Report", "What would help"), levers.join('\n'));
-  page.part(QCoreApplication::translate("lockstep::gui::Report", "To know as well"), head.more.join('\n'));
-  page.rest(QCoreApplication::translate("lockstep::gui::Report", "The scenario"),
-            bare_settings(source.settings) + QStringLiteral("\n\n") + source.command +
-                QStringLiteral("    # lockstep %1").arg(QString::fromLatin1(lockstep_version())));
+  const QString help = QCoreApplication::translate("lockstep::gui::Report", "What would help"),
+                as_well = QCoreApplication::translate("lockstep::gui::Report", "To know as well"),
+                scenario = QCoreApplication::translate("lockstep::gui::Report", "The scenario");
+  const QString settings = bare_settings(source.settings) + QStringLiteral("\n\n") + source.command +
+                           QStringLiteral("    # lockstep %1").arg(QString::fromLatin1(lockstep_version()));
+  page.pictures(on_the_page(source.views), page.height_of_part(help, levers.join('\n')) +
+                                               page.height_of_part(as_well, head.more.join('\n')) +
+                                               page.height_of_rest(scenario, settings));
+  page.part(help, levers.join('\n'));
+  page.part(as_well, head.more.join('\n'));
+  page.rest(scenario, settings);
   painter.end();
   return bytes;
 }

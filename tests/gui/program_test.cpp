@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QImage>
 #include <QProcess>
+#include <QStandardPaths>
 #include <fstream>
 
 #include "simulator/result/result.h"
@@ -117,6 +118,22 @@ TEST(Program, ExportDrawsTracesBelowThePrediction) {
   EXPECT_NE(table.find("ncclDevKernel_AllReduce"), std::string::npos);
   const Ended wrong = run({"--export", folder, "dp-vs-ddp-resnet50-8xa100", "/nowhere/trace.json"});
   EXPECT_EQ(wrong.code, 1);
+}
+
+// The last of the page are the settings and the command: where they are, nothing has run over its end.
+TEST(Program, TheReportIsOnePageThatHoldsAllOfIt) {
+  const QString reader = QStandardPaths::findExecutable(QStringLiteral("pdftotext"));
+  if (reader.isEmpty()) GTEST_SKIP() << "no pdftotext (Debian's poppler-utils)";
+  for (const char* name : {"dp-vs-ddp-resnet50-8xa100", "noisy-ranks", "own-model"}) {
+    const QString folder = testing::temporary_path(QStringLiteral("page-%1").arg(name));
+    ASSERT_EQ(run({"--export", folder, name}).code, 0) << name;
+    QProcess words;
+    words.start(reader, {"-layout", QStringLiteral("%1/%2-report.pdf").arg(folder, name), "-"});
+    ASSERT_TRUE(words.waitForFinished());
+    const QString text = words.readAllStandardOutput();
+    EXPECT_TRUE(text.contains(QStringLiteral("lockstep predict %1").arg(name))) << name << '\n' << text.toStdString();
+    EXPECT_EQ(text.count('\f'), 1) << name;
+  }
 }
 
 TEST(Program, ExportSaysWhatIsWrong) {

@@ -13,16 +13,9 @@
 
 #include "hwrunner/crew/crew.h"
 #include "tests/hwrunner/fake.h"
+#include "tests/hwrunner/records.h"
 
 namespace lockstep::testing {
-
-template <class T>
-std::vector<T> records_of(const RankLog& log) {
-  std::vector<T> found;
-  for (const Record& record : log.records)
-    if (const T* one = std::get_if<T>(&record)) found.push_back(*one);
-  return found;
-}
 
 inline CrewPlace place_of(int number, int members, int port) {
   CrewPlace place;

@@ -10,6 +10,7 @@
 #include "hwrunner/launch/pinning.h"
 #include "hwrunner/launch/rank_process.h"
 #include "tests/hwrunner/fake.h"
+#include "tests/hwrunner/records.h"
 
 namespace lockstep {
 namespace {
@@ -19,15 +20,8 @@ using testing::fake_plan;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Pids;
+using testing::records_of;
 using ::testing::StartsWith;
-
-template <class T>
-std::vector<T> records_of(const RankLog& log) {
-  std::vector<T> found;
-  for (const Record& record : log.records)
-    if (const T* one = std::get_if<T>(&record)) found.push_back(*one);
-  return found;
-}
 
 // The launch of `plan` under these orders, and a check that it left no process behind.
 class Launches : public ::testing::Test {

@@ -16,6 +16,7 @@
 
 #include "hwrunner/launch/launcher.h"
 #include "hwrunner/launch/rank_process.h"
+#include "tests/hwrunner/records.h"
 
 namespace lockstep::testing {
 
@@ -38,14 +39,6 @@ inline RunPlan plan_of(Strategy strategy, int world_size) {
   plan.timeouts = {60, 60, 80};
   plan.scenario = scenario();
   return plan;
-}
-
-template <class T>
-std::vector<T> records_of(const RankLog& log) {
-  std::vector<T> found;
-  for (const Record& record : log.records)
-    if (const T* one = std::get_if<T>(&record)) found.push_back(*one);
-  return found;
 }
 
 inline bool is_there(std::int64_t pid) {
