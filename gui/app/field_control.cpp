@@ -136,7 +136,9 @@ bool FieldControl::eventFilter(QObject* watched, QEvent* event) {
 // What holds where nothing is set, in as many digits as a slider has: 13GB/s, not 13075692307.6923B/s.
 QString FieldControl::for_people(const std::string& effective) const {
   const auto value = scale_ ? number_of(effective, scale_->unit) : std::nullopt;
-  return QString::fromStdString(value ? scale_->yaml(scale_->rounded(*value)) : effective);
+  if (!value || *value == 0) return QString::fromStdString(effective);
+  const double last = std::pow(10, std::floor(std::log10(std::abs(*value))) - 2);  // of three digits
+  return QString::fromStdString(scale_->yaml(std::round(*value / last) * last));
 }
 
 void FieldControl::show_value(const std::optional<std::string>& yaml, bool is_default, const std::string& effective) {
