@@ -46,8 +46,11 @@ AnswerBar::AnswerBar(QWidget* parent) : QFrame(parent) {
   column->addLayout(head);
   main_ = text_label("", 1.3, true);
   main_->setAccessibleName(tr("Answer"));
+  warning_ = text_label("doubt", 1.05, true);
+  warning_->hide();
   why_ = text_label("", 1.05, false);
   column->addWidget(main_);
+  column->addWidget(warning_);
   column->addWidget(why_);
   against_ = text_label("", 1.05, false);
   against_->setTextFormat(Qt::RichText);
@@ -65,7 +68,7 @@ AnswerBar::AnswerBar(QWidget* parent) : QFrame(parent) {
   levers_ = new QWidget;
   auto* row = new QHBoxLayout(levers_);
   row->setContentsMargins(0, 4, 0, 0);
-  levers_title_ = new QLabel(tr("What would help:"));
+  levers_title_ = new QLabel;
   levers_title_->setObjectName(QStringLiteral("muted"));
   levers_title_->setContentsMargins(0, 5, 0, 0);
   row->addWidget(levers_title_, 0, Qt::AlignTop);
@@ -121,6 +124,7 @@ void AnswerBar::show_answer(const Shown& shown) {
   if (!shown.result) {
     main_->setText(tr("No prediction yet"));
     why_->clear();
+    warning_->hide();
     levers_->hide();
     more_button_->hide();
     more_->hide();
@@ -128,9 +132,11 @@ void AnswerBar::show_answer(const Shown& shown) {
   }
   const Headline head = headline(*shown.result);
   main_->setText(head.main);
-  why_->setText(head.why);
-  why_->setVisible(!head.why.isEmpty());
-  for (QLabel* label : {main_, why_}) label->setEnabled(!shown.stale);
+  warning_->setText(head.warning);
+  warning_->setVisible(!head.warning.isEmpty());
+  why_->setText(head.why.mid(head.warning.size()).trimmed());
+  why_->setVisible(!why_->text().isEmpty());
+  for (QLabel* label : {main_, warning_, why_}) label->setEnabled(!shown.stale);
   more_->setText(head.more.join('\n'));
   more_button_->setVisible(!head.more.isEmpty());
   more_->setVisible(more_button_->isChecked() && !head.more.isEmpty());
@@ -142,6 +148,7 @@ void AnswerBar::show_levers(const Result& result) {
   flow_->clear();
   const auto& levers = result.answer.levers;
   levers_->setVisible(!levers.empty());
+  levers_title_->setText(lever_title(result));
   for (std::size_t i = 0; i < levers.size() && i < kMostLevers; ++i) {
     const QString set = QString::fromStdString(levers[i].set);
     auto* button = new QPushButton(QStringLiteral("%1   %2").arg(set, lever_effect(levers[i])));

@@ -39,7 +39,8 @@ class AnswerBar : public QFrame {
   void show_levers(const Result& result);
   void show_comparison(const Shown& shown);
 
-  QLabel *question_ = nullptr, *main_ = nullptr, *why_ = nullptr, *more_ = nullptr, *state_ = nullptr;
+  QLabel *question_ = nullptr, *main_ = nullptr, *warning_ = nullptr, *why_ = nullptr, *more_ = nullptr,
+         *state_ = nullptr;
   QLabel *against_ = nullptr, *pinned_ = nullptr, *doubt_ = nullptr;  // the pinned result; files of other scenarios
   QLabel *trouble_ = nullptr, *levers_title_ = nullptr;
   QPushButton* more_button_ = nullptr;

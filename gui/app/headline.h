@@ -10,12 +10,15 @@ namespace lockstep::gui {
 
 struct Headline {
   QString main;      // speed-up and efficiency
-  QString why;       // the largest loss, or what else limits
+  QString why;       // what cannot run; the largest loss, or what else limits
+  QString warning;   // what `why` begins with where something cannot run as it stands
   QStringList more;  // doubts, notes, comparisons
 };
 Headline headline(const Result& result);
 
-// Of a lever: "input.memory=pinned", "217 ms, +14.9 %".
+// Of a lever: "217 ms, throughput +14.9 %".
 QString lever_effect(const Lever& lever);
+// "What would help DataParallel:", of the run that the levers were tried for.
+QString lever_title(const Result& result);
 
 }  // namespace lockstep::gui

@@ -87,7 +87,8 @@ QWidget* MainWindow::make_work_page() {
   split->setSizes({350, 970});
 
   for (const ViewTab& tab : views_) add_tab(tab);
-  tabs_->addTab(new TextPage(document_), tr("Scenario file"));
+  text_page_ = new TextPage(document_);
+  tabs_->addTab(text_page_, tr("Scenario file"));
   return split;
 }
 
@@ -222,6 +223,7 @@ void MainWindow::refresh_views() {
 void MainWindow::show_listed_values() {
   answer_->show_note(tr("This file lists values: the tab Sweep has an answer for each combination."),
                      tr("Use a cell of its map to go on with these values."));
+  if (text_page_->isVisible()) return;  // it is being typed
   for (std::size_t i = 0; i < views_.size(); ++i)
     for (const auto& card : views_[i].cards)
       for (const auto& view : card)
@@ -239,6 +241,9 @@ void MainWindow::refresh_state() {
   const bool running = state == RunState::Simulating;
   progress_->setVisible(running || session_.reading_traces());
   if (action(QStringLiteral("stop")) != nullptr) {
+    const bool scenario = !document_.text().empty() || document_.modified();  // else a trace alone
+    panel_->setEnabled(scenario);
+    for (const char* name : {"save", "save_as"}) action(QString::fromLatin1(name))->setEnabled(scenario);
     action(QStringLiteral("stop"))
         ->setEnabled(running || state == RunState::Waiting || sweeps_.running() || session_.reading_traces());
     action(QStringLiteral("run"))->setEnabled(state != RunState::Wrong && !running && session_.shown().result);
@@ -299,9 +304,6 @@ void MainWindow::refresh_title() {
 void MainWindow::show_work() {
   pages_->setCurrentIndex(1);
   statusBar()->clearMessage();
-  const bool scenario = !document_.text().empty();  // else a trace alone
-  panel_->setEnabled(scenario);
-  for (const char* name : {"save", "save_as"}) action(QString::fromLatin1(name))->setEnabled(scenario);
   action(QStringLiteral("gallery"))->setEnabled(true);
   tabs_->tabBar()->setFocus();
   refresh_title();

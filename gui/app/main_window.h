@@ -26,6 +26,7 @@ namespace lockstep::gui {
 
 class AnswerBar;
 class GalleryPage;
+class TextPage;
 class TimelineView;
 class MeasureStrip;
 class ViewFrame;
@@ -127,6 +128,7 @@ class MainWindow : public QMainWindow {
   WhatIfPanel* panel_ = nullptr;
   AnswerBar* answer_ = nullptr;
   MeasureStrip* strip_ = nullptr;
+  TextPage* text_page_ = nullptr;
   QSplitter* split_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   QWidget* side_ = nullptr;        // the panel with its frame

@@ -24,6 +24,7 @@
 #include "gui/app/keys.h"
 #include "gui/app/main_window.h"
 #include "gui/app/measure_strip.h"
+#include "gui/app/pages.h"
 #include "gui/app/theme.h"
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
@@ -255,6 +256,7 @@ void MainWindow::open_dialog() {
 }
 
 bool MainWindow::save_to(const QString& path) {
+  text_page_->take();
   if (const Errors errors = document_.save(path); !errors.empty()) {
     complain(tr("The scenario could not be saved"), errors);
     return false;
@@ -277,6 +279,7 @@ void MainWindow::save_as() {
 }
 
 bool MainWindow::may_leave() {
+  text_page_->take();
   if (!document_.modified()) return true;
   const auto answer =
       QMessageBox::question(this, tr("lockstep"), tr("%1 has changes that are not saved.").arg(document_.name()),

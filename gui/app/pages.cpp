@@ -106,11 +106,14 @@ TextPage::TextPage(ScenarioDocument& document, QWidget* parent) : QFrame(parent)
   wrong_->setWordWrap(true);
   wrong_->hide();
   column->addWidget(wrong_);
-  auto* settle = new QTimer(this);
-  settle->setSingleShot(true);
-  settle->setInterval(400);
-  connect(edit_, &QPlainTextEdit::textChanged, settle, qOverload<>(&QTimer::start));
-  connect(settle, &QTimer::timeout, this, &TextPage::take);
+  settle_ = new QTimer(this);
+  settle_->setSingleShot(true);
+  settle_->setInterval(400);
+  connect(edit_, &QPlainTextEdit::textChanged, this, [this] {
+    typed_ = true;
+    settle_->start();
+  });
+  connect(settle_, &QTimer::timeout, this, &TextPage::take);
   connect(&document_, &ScenarioDocument::changed, this, [this] {
     if (isVisible()) refresh();
   });
@@ -121,22 +124,28 @@ void TextPage::showEvent(QShowEvent* event) {
   refresh();
 }
 
+void TextPage::hideEvent(QHideEvent* event) {
+  take();
+  QFrame::hideEvent(event);
+}
+
 void TextPage::refresh() {
   const QString text = QString::fromStdString(document_.text());
-  if (edit_->toPlainText() == text) return;
-  const QSignalBlocker quiet(edit_);
-  edit_->setPlainText(text);
-  wrong_->hide();
+  if (edit_->toPlainText() != text) {
+    const QSignalBlocker quiet(edit_);
+    typed_ = false;
+    edit_->setPlainText(text);
+  }
+  QStringList lines;
+  for (const Error& error : document_.errors()) lines << QString::fromStdString(to_text(error));
+  wrong_->setText(lines.join('\n'));
+  wrong_->setVisible(!lines.isEmpty());
 }
 
 void TextPage::take() {
-  const std::string text = edit_->toPlainText().toStdString();
-  if (text == document_.text()) return;
-  const Errors errors = document_.replace_text(text);
-  QStringList lines;
-  for (const Error& error : errors) lines << QString::fromStdString(to_text(error));
-  wrong_->setText(lines.join('\n'));
-  wrong_->setVisible(!lines.isEmpty());
+  if (!typed_) return;
+  typed_ = false;
+  document_.replace_text(edit_->toPlainText().toStdString());
 }
 
 }  // namespace lockstep::gui

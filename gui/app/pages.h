@@ -12,6 +12,7 @@ class QButtonGroup;
 class QLabel;
 class QStackedWidget;
 class QTableWidget;
+class QTimer;
 class QToolButton;
 
 namespace lockstep::gui {
@@ -37,22 +38,25 @@ class ViewFrame : public QFrame {
   QToolButton* table_button_ = nullptr;
 };
 
-// The scenario as the file it is; what is typed becomes one undo step when it is read without errors.
+// The scenario as the file it is; what is typed becomes one undo step, right or wrong.
 class TextPage : public QFrame {
   Q_OBJECT
 
  public:
   explicit TextPage(ScenarioDocument& document, QWidget* parent = nullptr);
+  void take();  // hands to the document what was typed a moment ago
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
 
  private:
   void refresh();
-  void take();
   ScenarioDocument& document_;
   QPlainTextEdit* edit_ = nullptr;
   QLabel* wrong_ = nullptr;
+  QTimer* settle_ = nullptr;
+  bool typed_ = false;  // and not yet handed over
 };
 
 }  // namespace lockstep::gui

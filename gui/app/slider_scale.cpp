@@ -154,8 +154,8 @@ std::vector<int> list_of(const std::string& yaml) {
   std::vector<int> out;
   std::string word;
   for (const char c : yaml + ",") {
-    if (c == '[' || c == ']' || c == ' ') continue;
-    if (c != ',') {
+    if (c == '[' || c == ']') continue;
+    if (c != ',' && c != ' ' && c != '\t' && c != '\n' && c != '\r') {
       word += c;
       continue;
     }

@@ -179,19 +179,17 @@ Errors ScenarioDocument::apply(const std::vector<std::string>& sets, const QStri
 }
 
 Errors ScenarioDocument::replace_text(std::string text) {
-  if (text == text_) return {};
-  if (auto read = read_text(text); !read) return read.error();
-  undo_.push(new TextStep(*this, std::move(text), true, tr("edit the file"), 0));
-  return {};
+  if (text != text_) undo_.push(new TextStep(*this, std::move(text), true, tr("edit the file"), 0));
+  return errors_;
 }
 
 Errors ScenarioDocument::reload() {
   auto text = read_text_file(path_.toStdString());
   if (!text) return text.error();
-  if (Errors errors = replace_text(*text); !errors.empty()) return errors;
+  Errors errors = replace_text(*text);
   saved_text_ = *std::move(text);
   undo_.setClean();
-  return {};
+  return errors;
 }
 
 ScenarioText ScenarioDocument::source() const {

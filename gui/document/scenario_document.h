@@ -37,7 +37,8 @@ class ScenarioDocument : public QObject {
   // Several keys at once: an argument of --set each.
   Errors apply(const std::vector<std::string>& sets, const QString& what);
 
-  // The whole text as one step. A text that is wrong is refused with its errors.
+  // The whole text as one step. A text that is wrong is taken too, as open() takes such a file; its errors are
+  // returned.
   Errors replace_text(std::string text);
 
   // What its file says now, as a step that can be undone; saved from then on.

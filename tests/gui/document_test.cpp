@@ -104,6 +104,25 @@ TEST(Document, SavingKeepsCommentsAndClearsTheMarker) {
   EXPECT_FALSE(document.save("/nowhere/mine.yaml").empty());
 }
 
+TEST(Document, ATextThatIsWrongIsAStepLikeAnyOther) {
+  ScenarioDocument document;
+  ASSERT_TRUE(document.open(gallery("bert-bucket-cap")).empty());
+  const std::string before = document.text();
+  for (const std::string& wrong : {before + "colour: red\n", std::string("model: [\n"), std::string()}) {
+    EXPECT_FALSE(document.replace_text(wrong).empty());
+    EXPECT_EQ(document.text(), wrong);
+    EXPECT_TRUE(document.modified());
+    EXPECT_FALSE(document.read().has_value());
+    EXPECT_FALSE(document.errors().empty());
+    const QString path = testing::temporary_path("as_typed.yaml");
+    ASSERT_TRUE(document.save(path).empty());
+    EXPECT_EQ(testing::text_of_file(path.toStdString()), wrong);
+    document.undo().undo();
+    EXPECT_EQ(document.text(), before);
+    EXPECT_TRUE(document.errors().empty());
+  }
+}
+
 TEST(Document, LeversApplyAsOneStep) {
   ScenarioDocument document;
   ASSERT_TRUE(document.open(gallery("second-node-10gbe")).empty());

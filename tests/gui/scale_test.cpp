@@ -69,6 +69,7 @@ TEST(SliderScale, GpusKeepTheirListBelowTheNewLargest) {
   EXPECT_EQ(gpus_up_to({8}, 16), (std::vector<int>{8, 16}));
   EXPECT_EQ(gpus_up_to({8}, 8), (std::vector<int>{8}));
   EXPECT_EQ(list_of("1, 2,4"), (std::vector<int>{1, 2, 4}));
+  EXPECT_EQ(list_of("1 2\t4  8"), (std::vector<int>{1, 2, 4, 8}));
   EXPECT_TRUE(list_of("1, x").empty());
   EXPECT_EQ(list_yaml({1, 2}), "[1, 2]");
 }

@@ -7,8 +7,10 @@
 #include <QDropEvent>
 #include <QFile>
 #include <QFileInfo>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSlider>
 #include <QTabWidget>
@@ -175,6 +177,32 @@ TEST_F(Window, ChildrenKilledAtAnyTimeLeaveTheWindowAlive) {
   }
   setenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE, 1);
   window.session().run_now();
+  EXPECT_TRUE(simulated(window));
+}
+
+TEST_F(Window, AWrongTextIsKeptSavedAndUndone) {
+  auto* tabs = window.findChild<QTabWidget*>();
+  auto* edit = window.findChild<QPlainTextEdit*>();
+  ASSERT_NE(edit, nullptr);
+  const QString before = QString::fromStdString(window.document().text());
+  tabs->setCurrentIndex(tabs->count() - 1);
+  edit->setPlainText(before + "colour: red\n");
+  ASSERT_TRUE(wait_until([&] { return window.isWindowModified(); }));
+  EXPECT_EQ(window.session().state(), RunState::Wrong);
+  bool told = false;
+  for (auto* label : window.answer().findChildren<QLabel*>()) told = told || label->text().contains("colour");
+  EXPECT_TRUE(told);
+  edit->setPlainText(before + "color: red\n");
+  tabs->setCurrentIndex(0);  // at once: nothing is lost
+  EXPECT_EQ(window.document().text(), (before + "color: red\n").toStdString());
+  tabs->setCurrentIndex(tabs->count() - 1);
+  EXPECT_TRUE(edit->toPlainText().endsWith("color: red\n"));
+  edit->setPlainText("model: [\n");
+  const QString path = testing::temporary_path("typed.yaml");
+  ASSERT_TRUE(window.save_to(path));
+  EXPECT_EQ(testing::text_of_file(path.toStdString()), "model: [\n");
+  while (window.document().undo().canUndo()) window.action("undo")->trigger();
+  EXPECT_EQ(edit->toPlainText(), before);
   EXPECT_TRUE(simulated(window));
 }
 
