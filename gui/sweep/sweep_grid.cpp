@@ -8,6 +8,7 @@
 #include "gui/app/theme.h"
 #include "gui/charts/axis.h"
 #include "gui/charts/view.h"
+#include "gui/compare/difference.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -179,7 +180,11 @@ QString cell_against(const SweepGrid& grid, std::size_t cell, SweepMetric metric
   }
   const double before = other == nullptr ? 0 : value_of_cell(cell_of(*other, false), metric);
   if (before <= 0) return {};
-  const double change = 100 * (value_of_cell(grid.cells[cell], metric) / before - 1);
+  const double now = value_of_cell(grid.cells[cell], metric), change = 100 * (now / before - 1);
+  if (metric == SweepMetric::Efficiency)
+    return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "Pinned (%1 GPUs): %2; this is %3."))
+        .arg(other->gpus)
+        .arg(metric_scale(grid, metric).in_words(before), points_text(now - before));
   return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "Pinned (%1 GPUs): %2; this is %3 %."))
       .arg(other->gpus)
       .arg(metric_scale(grid, metric).in_words(before),

@@ -365,10 +365,10 @@ TEST(SweepGrid, SaysHowACellDiffersFromThePinnedResult) {
     pinned.runs.push_back(run);
   }
   EXPECT_EQ(cell_against(grid, 3, SweepMetric::Efficiency, pinned).toStdString(),
-            "Pinned (2 GPUs): 50.0 %; this is -10 %.");
+            "Pinned (2 GPUs): 50.0 %; this is −5.00 points.");
   grid.cells[3].gpus = 4;
   EXPECT_EQ(cell_against(grid, 3, SweepMetric::Efficiency, pinned).toStdString(),
-            "Pinned (8 GPUs): 25.0 %; this is +80 %.");
+            "Pinned (8 GPUs): 25.0 %; this is +20.0 points.");
   EXPECT_TRUE(cell_against(grid, 1, SweepMetric::Efficiency, pinned).isEmpty());
   grid.strategy = Strategy::Dp;
   EXPECT_TRUE(cell_against(grid, 3, SweepMetric::Efficiency, pinned).isEmpty());
