@@ -26,6 +26,7 @@
 #include "gui/app/measure_strip.h"
 #include "gui/app/pages.h"
 #include "gui/app/theme.h"
+#include "gui/compare/error_rows.h"
 #include "gui/export/export_view.h"
 #include "gui/export/report.h"
 #include "simulator/base/document.h"
@@ -345,10 +346,10 @@ void MainWindow::write_export(const QString& folder) {
   const std::vector<View*> shown = views_with_numbers(views());
   QStringList files = export_views(shown, all_formats(), folder, prefix, &why);
   if (why.isEmpty() && document_.read())
-    files += export_report(
-        {QString::fromStdString(document_.read()->scenario.question), document_.name(), document_.command(),
-         QString::fromStdString(document_.text()), session_.shown().result.get(), shown},
-        folder, prefix, &why);
+    files += export_report({QString::fromStdString(document_.read()->scenario.question), document_.name(),
+                            document_.command(), QString::fromStdString(document_.text()),
+                            session_.shown().result.get(), shown, mismatch_warnings(session_.shown())},
+                           folder, prefix, &why);
   if (!why.isEmpty()) QMessageBox::warning(this, tr("lockstep"), why);
   statusBar()->showMessage(tr("%n files written to %1", nullptr, static_cast<int>(files.size())).arg(folder), 6000);
 }

@@ -29,6 +29,7 @@ BreakdownBar bar_of(const Run& run, Devices devices) {
   bar.gpus = run.gpus;
   bar.step_s = run.step_time_s;
   bar.hidden_s = run.hidden_communication_s;
+  bar.fits = run.fits_memory;
   bar.parts = parts_of_step(run);
   return bar;
 }
@@ -98,6 +99,9 @@ std::vector<BreakdownBar> breakdown_bars(const Shown& shown) {
       bar.name += ' ' + loaded_name(shown, i);
       insert_beside(bars, std::move(bar));
     }
+  for (BreakdownBar& bar : bars)
+    if (!bar.fits.value_or(true))
+      bar.name = QCoreApplication::translate("lockstep::gui::BreakdownView", "%1, does not fit").arg(bar.name);
   make_names_unique(bars);
   return bars;
 }

@@ -15,13 +15,14 @@ struct BreakdownPart {
 };
 
 struct BreakdownBar {
-  QString name;  // "DDP ×8", "DDP ×8 measured"; no two bars have the same
+  QString name;  // "DDP ×8", "DDP ×8 measured", "DDP ×8, does not fit"; no two bars have the same
   QString file;  // of a loaded result
   Strategy strategy = Strategy::Single;
   int gpus = 1;
   double step_s = 0;
   double hidden_s = 0;  // communication beside computing
   bool present = false, measured = false, pinned = false;
+  std::optional<bool> fits;          // in the memory of its GPUs, where that is known
   std::vector<BreakdownPart> parts;  // in the order of a step; they add up to step_s
   // Of the prediction, where the pinned result has the run: its step and its parts, whether the difference says
   // nothing and whether both train the same batch (gui/compare/difference.h).

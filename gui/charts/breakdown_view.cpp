@@ -12,6 +12,7 @@
 
 #include "gui/app/theme.h"
 #include "gui/compare/difference.h"
+#include "gui/compare/error_rows.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -96,9 +97,14 @@ void BreakdownView::draw() {
   draw_axes();
   series->attachAxis(rows_);
   series->attachAxis(time_);
-  panel_->set_heading(title(), (devices_ == Devices::Cores ? BreakdownView::tr("%1, slowest core")
-                                                           : BreakdownView::tr("%1, slowest GPU"))
-                                   .arg(unit_.name));
+  QString unit =
+      (devices_ == Devices::Cores ? BreakdownView::tr("%1, slowest core") : BreakdownView::tr("%1, slowest GPU"))
+          .arg(unit_.name);
+  if (const std::size_t more = all_.size() - bars_.size(); more > 0)
+    unit += QStringLiteral("; ") + (more == 1 ? BreakdownView::tr("1 row more in the table")
+                                              : BreakdownView::tr("%1 rows more in the table").arg(more));
+  if (const QString line = mismatch_line(shown_); !line.isEmpty()) unit += QStringLiteral("; ") + line;
+  panel_->set_heading(title(), unit);
   panel_->set_legend(legend());
   panel_->set_hot_spots(hot_spots(), series);
   panel_->set_faded(shown_.stale);
@@ -237,6 +243,7 @@ QString BreakdownView::callout(const BreakdownBar& bar, const BreakdownPart& par
   QString text = BreakdownView::tr("%1, %2: %3\n%4 of a step of %5")
                      .arg(bar.name, part_name(part.cause), time_text(part.seconds),
                           QString::fromStdString(format_percent(part.seconds / bar.step_s)), time_text(bar.step_s));
+  if (!bar.fits.value_or(true)) text += '\n' + BreakdownView::tr("does not fit in the GPU's memory");
   if (!bar.file.isEmpty()) text += '\n' + bar.file;
   if (!bar.pinned_s) return text;
   double before = bar.pinned_part_s(part.cause);
@@ -287,6 +294,8 @@ DataTable BreakdownView::table() const {
   for (const Cause cause : causes)
     table.header << QStringLiteral("%1 (%2)").arg(cause_name(cause, devices_), unit_.name);
   table.header << BreakdownView::tr("hidden communication (%1)").arg(unit_.name);
+  const bool weighed = std::any_of(all_.begin(), all_.end(), [](const BreakdownBar& b) { return b.fits.has_value(); });
+  if (weighed) table.header << BreakdownView::tr("fits in memory");
   if (!shown_.measured.empty()) table.header << BreakdownView::tr("file");
   const auto number = [&](double seconds) { return QString::fromStdString(format_column(seconds / unit_.scale, 4)); };
   for (const BreakdownBar& bar : all_) {
@@ -298,6 +307,7 @@ DataTable BreakdownView::table() const {
       row << QString() << QString();
     for (const Cause cause : causes) row << number(bar.part_s(cause));
     row << number(bar.hidden_s);
+    if (weighed) row << (!bar.fits ? QString() : *bar.fits ? BreakdownView::tr("yes") : BreakdownView::tr("no"));
     if (!shown_.measured.empty()) row << bar.file;
     table.rows.push_back(row);
   }

@@ -83,6 +83,11 @@ void draw_mark(QPainter& painter, const LegendItem& item, const QRectF& box) {
       for (const qreal y : {-6.0, 6.0})
         painter.drawLine(square.center() + QPointF(-4, y), square.center() + QPointF(4, y));
       return;
+    case LegendItem::Mark::Cross:
+      painter.setPen(QPen(item.colour, 2.2));
+      for (const qreal y : {-5.0, 5.0})
+        painter.drawLine(square.center() - QPointF(5, y), square.center() + QPointF(5, y));
+      return;
     case LegendItem::Mark::Hollow:
       painter.setPen(QPen(item.colour, 1.4));
       painter.setBrush(Qt::NoBrush);

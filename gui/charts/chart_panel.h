@@ -12,7 +12,7 @@ namespace lockstep::gui {
 class ChartOverlay;
 
 struct LegendItem {
-  enum class Mark { Line, Dashed, DashDotted, Thin, Dotted, Band, Box, Hatched, Hollow, Point, Whisker };
+  enum class Mark { Line, Dashed, DashDotted, Thin, Dotted, Band, Box, Hatched, Hollow, Point, Whisker, Cross };
   Mark mark = Mark::Box;
   QColor colour;
   QString text;

@@ -100,7 +100,7 @@ void add_lines_of(std::vector<ScalingLine>& lines, const Result& result, Metric 
     ScalingLine line{what.kind, strategy, strategy_name(strategy) + what.suffix, {}, what.source};
     for (const Run* run : runs_of(result)) {
       if (run->strategy != strategy) continue;
-      ScalingPoint point{run->gpus, value_of(*run, metric), {}, {}, 0, {}};
+      ScalingPoint point{run->gpus, value_of(*run, metric), {}, {}, 0, {}, run->fits_memory};
       if (point.value <= 0) continue;
       if (what.kind == ScalingLine::Kind::Measured)
         add_whiskers_to(point, *run, metric);
@@ -132,7 +132,7 @@ void add_ideal(std::vector<ScalingLine>& lines, const Result& result, Metric met
     double value = metric == Metric::Efficiency ? 1 : value_of(*single, metric);
     if (metric == Metric::Throughput) value *= n;
     if (metric == Metric::StepTime && strong) value /= n;
-    ideal.points.push_back({n, value, {}, {}, 0, {}});
+    ideal.points.push_back({n, value, {}, {}, 0, {}, {}});
   }
   if (ideal.points.size() > 1) lines.push_back(std::move(ideal));
 }
@@ -167,12 +167,14 @@ QString metric_text(double value, Metric metric, const AxisUnit& unit) {
   return three_digits(value);
 }
 
+QString short_difference_text(const PointDifference& difference, Metric metric) {
+  return metric == Metric::Efficiency ? points_text(difference.absolute) : signed_percent(difference.relative);
+}
+
 QString difference_text(const PointDifference& difference, Metric metric, const AxisUnit& unit) {
+  if (metric == Metric::Efficiency) return points_text(difference.absolute);
   QString absolute = signed_digits(difference.absolute / unit.scale);
-  if (metric == Metric::Efficiency)
-    absolute += QCoreApplication::translate("lockstep::gui::ScalingView", " points");
-  else if (metric == Metric::StepTime)
-    absolute += ' ' + unit.name;
+  if (metric == Metric::StepTime) absolute += ' ' + unit.name;
   return absolute + QStringLiteral(", ") + signed_percent(difference.relative);
 }
 

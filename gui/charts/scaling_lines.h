@@ -25,6 +25,7 @@ struct ScalingPoint {
   std::optional<double> low, high;            // predicted: the 80 % band; measured: the fastest and slowest step
   int samples = 0;                            // measured: steps
   std::optional<PointDifference> difference;  // of the prediction, where the pinned result has this point
+  std::optional<bool> fits = {};              // in the memory of its GPUs, where that is known
 };
 
 struct ScalingLine {
@@ -48,7 +49,9 @@ std::vector<ScalingLine> scaling_lines(const Shown& shown, Metric metric);
 std::vector<int> gpus_of(const std::vector<ScalingLine>& lines);  // ascending
 
 QString metric_text(double value, Metric metric, const AxisUnit& unit);  // "94.9 %", "137 ms", "7450"
-// "−14.0 ms, −9.3 %": of efficiency the first is in points of 1 %.
+// "−14.0 ms, −9.3 %"; of efficiency, which is a percentage itself, "+12.3 points".
+// The shorter of it: "−9.3 %", "+12.3 points".
+QString short_difference_text(const PointDifference& difference, Metric metric);
 QString difference_text(const PointDifference& difference, Metric metric, const AxisUnit& unit);
 
 }  // namespace lockstep::gui

@@ -14,9 +14,29 @@
 
 #include "gui/app/theme.h"
 #include "gui/compare/difference.h"
+#include "gui/compare/error_rows.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
+namespace {
+
+QRectF centred(const QPointF& at, qreal size) {
+  return QRectF(at - QPointF(size / 2, size / 2), QSizeF(size, size));
+}
+
+bool lacks_memory(const ScalingPoint& point) {
+  return !point.fits.value_or(true);
+}
+
+// Whether some point has one: a column of a table is left out where none has.
+template <typename Has>
+bool some_point(const std::vector<ScalingLine>& lines, Has has) {
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const ScalingLine& line) { return std::any_of(line.points.begin(), line.points.end(), has); });
+}
+
+}  // namespace
+
 ScalingView::ScalingView(Metric metric) : metric_(metric), panel_(new ChartPanel) {
   x_ = new QCategoryAxis(panel_->chart());
   x_->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
@@ -126,7 +146,11 @@ void ScalingView::draw_axes(double highest) {
     const std::vector<int> shown = labelled(all, 9);
     for (const int g : shown) x_->append(g == 1 ? device_count(1, devices_) : QString::number(g), std::log2(g));
     const double span = std::max(1.0, std::log2(static_cast<double>(all.back()) / all.front()));
-    x_->setRange(std::log2(all.front()) - 0.06 * span, std::log2(all.back()) + (shown_.baseline ? 0.34 : 0.16) * span);
+    x_->setRange(std::log2(all.front()) - 0.06 * span,
+                 std::log2(all.back()) + (!shown_.baseline                ? 0.16
+                                          : metric_ == Metric::Efficiency ? 0.42
+                                                                          : 0.34) *
+                                             span);
   }
   // Fixed numbers of ticks: with a distance between ticks, a range that is set first may hold millions of them.
   const Ticks ticks = nice_ticks(0, highest, 5);
@@ -183,6 +207,10 @@ void ScalingView::draw_over(QPainter& painter) const {
     painter.setPen(QPen(theme().surface, 1.5));
     painter.setBrush(theme().strategy(line.strategy));
     for (const ScalingPoint& point : line.points) painter.drawEllipse(panel_->place_of(at(point)), 4.5, 4.5);
+    for (const ScalingPoint& point : line.points)
+      if (lacks_memory(point))
+        draw_mark(painter, {LegendItem::Mark::Cross, theme().error, {}},
+                  centred(panel_->place_of(at(point)), kLegendSwatch));
   }
   draw_names(painter);
 }
@@ -236,7 +264,7 @@ void ScalingView::draw_names(QPainter& painter) const {
     painter.setFont(QApplication::font());
     painter.setPen(change_colour(difference->relative, better, difference->unsure));
     painter.drawText(at + QPointF(metrics.horizontalAdvance(name.line->name) + 6, 0),
-                     signed_percent(difference->relative));
+                     short_difference_text(*difference, metric_));
   }
 }
 
@@ -262,11 +290,16 @@ std::vector<LegendItem> ScalingView::legend() const {
     const bool is_measured = shown_.measured[i].result->kind == "measured";
     LegendItem one{is_measured ? LegendItem::Mark::Point : LegendItem::Mark::DashDotted, first,
                    loaded_title(shown_, i)};
+    if (is_of_another_scenario(shown_, i)) one.text += ScalingView::tr(", of another scenario");
     one.marker = static_cast<int>(i);
     items.push_back(one);
     measured = measured || is_measured;
   }
   if (measured) items.push_back({LegendItem::Mark::Whisker, first, ScalingView::tr("fastest to slowest step")});
+  const bool lacks = std::any_of(lines_.begin(), lines_.end(), [](const ScalingLine& line) {
+    return line.kind == ScalingLine::Kind::Predicted && some_point({line}, lacks_memory);
+  });
+  if (lacks) items.push_back({LegendItem::Mark::Cross, theme().error, ScalingView::tr("does not fit in memory")});
   items.push_back({LegendItem::Mark::Thin, theme().muted, ScalingView::tr("ideal")});
   return items;
 }
@@ -274,6 +307,7 @@ std::vector<LegendItem> ScalingView::legend() const {
 QString ScalingView::point_text(const ScalingLine& line, const ScalingPoint& point) const {
   QString text = ScalingView::tr("%1, %2: %3")
                      .arg(line.name, device_count(point.gpus, devices_), metric_text(point.value, metric_, unit_));
+  if (lacks_memory(point)) text += '\n' + ScalingView::tr("does not fit in the GPU's memory");
   if (point.low && line.kind != ScalingLine::Kind::Measured)
     text += '\n' + ScalingView::tr("8 of 10 cases: %1 to %2")
                        .arg(metric_text(*point.low, metric_, unit_), metric_text(*point.high, metric_, unit_));
@@ -304,17 +338,18 @@ DataTable ScalingView::table() const {
   const QString unit = metric_ == Metric::Efficiency ? QStringLiteral("%")
                        : metric_ == Metric::StepTime ? unit_.name
                                                      : unit_text();
-  table.header = {ScalingView::tr("line"),
-                  devices_word(devices_),
-                  QStringLiteral("%1 (%2)").arg(title().toLower(), unit),
-                  ScalingView::tr("low (%1)").arg(unit),
-                  ScalingView::tr("high (%1)").arg(unit),
-                  ScalingView::tr("n")};
+  table.header = {ScalingView::tr("line"), devices_word(devices_),
+                  QStringLiteral("%1 (%2)").arg(title().toLower(), unit), ScalingView::tr("low (%1)").arg(unit),
+                  ScalingView::tr("high (%1)").arg(unit)};
+  const bool counted = some_point(lines_, [](const ScalingPoint& point) { return point.samples > 0; });
+  const bool weighed = some_point(lines_, [](const ScalingPoint& point) { return point.fits.has_value(); });
+  if (counted) table.header << ScalingView::tr("n");
+  if (weighed) table.header << ScalingView::tr("fits in memory");
   if (!shown_.measured.empty()) table.header << ScalingView::tr("file");
   if (shown_.baseline)
     table.header
-        << ScalingView::tr("against pinned (%1)").arg(metric_ == Metric::Efficiency ? ScalingView::tr("points") : unit)
-        << ScalingView::tr("against pinned (%)");
+        << ScalingView::tr("against pinned (%1)").arg(metric_ == Metric::Efficiency ? ScalingView::tr("points") : unit);
+  if (shown_.baseline && metric_ != Metric::Efficiency) table.header << ScalingView::tr("against pinned (%)");
   const auto number = [&](std::optional<double> value) {
     return value ? QString::fromStdString(format_column(in_unit(*value), 4)) : QString();
   };
@@ -322,16 +357,16 @@ DataTable ScalingView::table() const {
     if (line.kind == ScalingLine::Kind::Ideal) continue;
     const bool loaded = line.kind == ScalingLine::Kind::Measured || line.kind == ScalingLine::Kind::Loaded;
     for (const ScalingPoint& point : line.points) {
-      QStringList row = {line.name,           QString::number(point.gpus),
-                         number(point.value), number(point.low),
-                         number(point.high),  point.samples > 0 ? QString::number(point.samples) : QString()};
+      QStringList row = {line.name, QString::number(point.gpus), number(point.value), number(point.low),
+                         number(point.high)};
+      if (counted) row << (point.samples > 0 ? QString::number(point.samples) : QString());
+      if (weighed) row << (!point.fits ? QString() : *point.fits ? ScalingView::tr("yes") : ScalingView::tr("no"));
       if (!shown_.measured.empty())
         row << (loaded ? shown_.measured[static_cast<std::size_t>(line.source)].name : QString());
-      if (shown_.baseline && point.difference)
-        row << signed_column(in_unit(point.difference->absolute))
-            << QString::fromStdString(fmt::format("{:+.2f}", point.difference->relative * 100));
-      else if (shown_.baseline)
-        row << QString() << QString();
+      if (shown_.baseline) row << (point.difference ? signed_column(in_unit(point.difference->absolute)) : QString());
+      if (shown_.baseline && metric_ != Metric::Efficiency)
+        row << (point.difference ? QString::fromStdString(fmt::format("{:+.2f}", point.difference->relative * 100))
+                                 : QString());
       table.rows.push_back(row);
     }
   }

@@ -110,6 +110,10 @@ QString signed_column(double value) {
   return QString::fromStdString((value < 0 ? "-" : "+") + format_column(std::abs(value), 4));
 }
 
+QString points_text(double fraction) {
+  return tr(QT_TRANSLATE_NOOP("lockstep::gui::Difference", "%1 points")).arg(signed_digits(fraction * 100));
+}
+
 QString signed_percent(double fraction) {
   return with_minus(fmt::format("{:+.1f}", fraction * 100)) + QStringLiteral(" %");
 }

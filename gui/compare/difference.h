@@ -42,6 +42,7 @@ QString changed_text(const std::vector<ScenarioDifference>& keys, std::size_t mo
 // A number with its sign, which is a true minus: "−12.4", "+3.10".
 QString signed_digits(double value);
 QString signed_column(double value);      // for tables and CSV: "+12.40", "-3.100", "0"
+QString points_text(double fraction);     // of two percentages: "+12.3 points"
 QString signed_percent(double fraction);  // "−8.3 %", one digit as `lockstep compare` prints it
 
 // "DDP on 8 GPUs: 137 ms instead of 151 ms pinned, " and "−9.3 %", and a word where that says nothing or the batch

@@ -4,7 +4,9 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <cmath>
 
+#include "scenarios/reader.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -44,10 +46,46 @@ ErrorPoint point_of(const ComparedRow& row, const Run& predicted, const Run& mea
   return point;
 }
 
+bool is_calibrated(const Result& prediction) {
+  const auto read = read_scenario_with_origins(prediction.scenario_yaml, "scenario");
+  return read && read->scenario.calibrate_single_gpu.has_value();
+}
+
+// What one number for all rows would do: of the rows besides that of one device without a wrapper, which DDP ×1 is not.
+QString constant_form(Devices devices, std::size_t rows) {
+  if (rows == 1)
+    return devices == Devices::Cores
+               ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors",
+                                      "The 1 row besides 1 core alone is off by %1; one core's step taken for it would "
+                                      "be off by %2."))
+               : tr(QT_TRANSLATE_NOOP(
+                     "lockstep::gui::Errors",
+                     "The 1 row besides 1 GPU alone is off by %1; one GPU's step taken for it would be "
+                     "off by %2."));
+  const QString form =
+      devices == Devices::Cores
+          ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors",
+                                 "Over the %1 rows besides 1 core alone %2 on average; one core's step taken for all "
+                                 "of them would be off by %3."))
+          : tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors",
+                                 "Over the %1 rows besides 1 GPU alone %2 on average; one GPU's step taken for all of "
+                                 "them would be off by %3."));
+  return form.arg(rows);
+}
+
+// All rows, without that which the prediction was calibrated with.
+std::vector<const ComparedRow*> rows_that_tell(const ErrorSet& set) {
+  std::vector<const ComparedRow*> rows;
+  for (std::size_t i = 0; i < set.comparison.rows.size(); ++i)
+    if (!set.calibrated || set.points[i].strategy != Strategy::Single) rows.push_back(&set.comparison.rows[i]);
+  return rows;
+}
+
 ErrorSet set_of(const Source& prediction, const Source& measurement, Devices devices) {
   ErrorSet set;
   set.prediction = prediction.name;
   set.measurement = measurement.name;
+  set.calibrated = is_calibrated(*prediction.result);
   const std::string name = prediction.name.toStdString(), other = measurement.name.toStdString();
   set.comparison = compare_pair({name, *prediction.result}, {other, *measurement.result});
   std::vector<ComparedRow> rows;
@@ -139,24 +177,45 @@ QStringList mismatch_warnings(const Shown& shown) {
   return warnings;
 }
 
+bool is_of_another_scenario(const Shown& shown, std::size_t index) {
+  const MeasuredResult& one = shown.measured[index];
+  return shown.result && !mismatch_of(one.name, *one.result, *shown.result).isEmpty();
+}
+
+QString mismatch_line(const Shown& shown) {
+  QStringList words;
+  for (std::size_t i = 0; i < shown.measured.size(); ++i)
+    if (is_of_another_scenario(shown, i))
+      words << tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors", "%1: of another scenario")).arg(loaded_name(shown, i));
+  return words.join(QStringLiteral("; "));
+}
+
 QString error_sentence(const ErrorSet& set, Devices devices) {
   const Comparison& c = set.comparison;
   if (c.rows.empty())
     return tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors", "%1 against %2: no row is the same thing on both sides."))
         .arg(set.prediction, set.measurement);
-  QString text = tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors", "%1 against %2: mean error %3, worst %4."))
-                     .arg(set.prediction, set.measurement, percent(c.mean_error()), percent(c.worst_error()));
+  const std::vector<const ComparedRow*> counted = rows_that_tell(set);
+  if (counted.empty())
+    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors",
+                                "%1 against %2: only the row that calibrates is on both sides; its error is 0 by "
+                                "construction."))
+        .arg(set.prediction, set.measurement);
+  double mean = 0, worst = 0;
+  for (const ComparedRow* row : counted) {
+    mean += std::abs(row->error) / static_cast<double>(counted.size());
+    worst = std::max(worst, std::abs(row->error));
+  }
+  const bool besides = counted.size() < c.rows.size();
+  const QString text =
+      tr(besides ? QT_TRANSLATE_NOOP("lockstep::gui::Errors",
+                                     "%1 against %2: mean error over the rows besides the calibrated one %3, worst %4.")
+                 : QT_TRANSLATE_NOOP("lockstep::gui::Errors", "%1 against %2: mean error %3, worst %4."))
+          .arg(set.prediction, set.measurement, percent(mean), percent(worst));
   if (!c.constant) return text;
-  const QString form =
-      devices == Devices::Cores
-          ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors",
-                                 " Over the %1 rows beyond one core %2 on average; one core's step taken for all of "
-                                 "them would be off by %3."))
-          : tr(QT_TRANSLATE_NOOP("lockstep::gui::Errors",
-                                 " Over the %1 rows beyond one GPU %2 on average; one GPU's step taken for all of them "
-                                 "would be off by %3."));
-  return text +
-         form.arg(c.constant->rows).arg(percent(c.constant->mean_error), percent(c.constant->constant_mean_error));
+  return text + ' ' +
+         constant_form(devices, c.constant->rows)
+             .arg(percent(c.constant->mean_error), percent(c.constant->constant_mean_error));
 }
 
 }  // namespace lockstep::gui

@@ -26,6 +26,7 @@ struct ErrorPoint {
 // family of implementations.
 struct ErrorSet {
   QString prediction, measurement;  // their names
+  bool calibrated = false;          // the prediction's row of one GPU alone is what it was calibrated with
   Comparison comparison;            // of these rows: mean, worst, constant
   std::vector<ErrorPoint> points;
   QStringList left_out;  // rows that both have and that are not the same thing, with the reason
@@ -36,6 +37,10 @@ std::vector<ErrorSet> error_sets(const Shown& shown);
 
 // "measured.json is of another scenario: model.name is resnet18, not resnet50": one for each loaded result that is.
 QStringList mismatch_warnings(const Shown& shown);
+// Whether a loaded result is one of those; false where nothing is predicted.
+bool is_of_another_scenario(const Shown& shown, std::size_t index);
+// "measured 2: of another scenario" for each of them, to stand in a chart. Empty: none is.
+QString mismatch_line(const Shown& shown);
 
 // "mean error 3.0 %, worst 10.0 %", and what one number for all rows would have been off by.
 QString error_sentence(const ErrorSet& set, Devices devices);

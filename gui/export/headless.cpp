@@ -97,10 +97,10 @@ int run_export(const GuiArguments& arguments) {
   const QString folder = QString::fromStdString(arguments.export_folder);
   QStringList files = export_views(views, all_formats(), folder, prefix, &trouble);
   if (trouble.isEmpty())
-    files +=
-        export_report({QString::fromStdString(document.read()->scenario.question), document.name(), document.command(),
-                       QString::fromStdString(document.text()), session.shown().result.get(), views},
-                      folder, prefix, &trouble);
+    files += export_report({QString::fromStdString(document.read()->scenario.question), document.name(),
+                            document.command(), QString::fromStdString(document.text()), session.shown().result.get(),
+                            views, mismatch_warnings(session.shown())},
+                           folder, prefix, &trouble);
   for (const QString& path : files) std::printf("%s\n", path.toLocal8Bit().constData());
   if (trouble.isEmpty()) return 0;
   std::fprintf(stderr, "lockstep-gui: %s\n", trouble.toLocal8Bit().constData());

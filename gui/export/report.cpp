@@ -42,10 +42,10 @@ QString body_of(const ReportSource& source, const QStringList& pictures) {
                   .arg(escaped(QString::fromStdString(lever.set)), escaped(lever_effect(lever)));
     body += QStringLiteral("</ul>\n");
   }
-  if (!head.more.isEmpty()) {
+  if (const QStringList more = source.warnings + head.more; !more.isEmpty()) {
     body +=
         QStringLiteral("<h2>%1</h2>\n").arg(QCoreApplication::translate("lockstep::gui::Report", "To know as well"));
-    for (const QString& sentence : head.more) body += paragraph(sentence);
+    for (const QString& sentence : more) body += paragraph(sentence);
   }
   body += QStringLiteral("<h2>%1</h2>\n<pre>%2</pre>\n<pre>%3</pre>\n")
               .arg(QCoreApplication::translate("lockstep::gui::Report", "The scenario"), escaped(source.settings),
@@ -220,6 +220,7 @@ QByteArray pdf_report(const ReportSource& source) {
   page.text(source.question.isEmpty() ? source.name : source.question, 14, QFont::Bold);
   page.text(head.main, 10, QFont::Bold);
   page.text(head.why, 9.5, QFont::Normal);
+  const QString more = (source.warnings + head.more).join('\n');
   QStringList levers;
   for (const Lever& lever : source.result->answer.levers)
     levers << QStringLiteral("%1:  %2").arg(QString::fromStdString(lever.set), lever_effect(lever));
@@ -229,10 +230,10 @@ QByteArray pdf_report(const ReportSource& source) {
   const QString settings = bare_settings(source.settings) + QStringLiteral("\n\n") + source.command +
                            QStringLiteral("    # lockstep %1").arg(QString::fromLatin1(lockstep_version()));
   page.pictures(on_the_page(source.views), page.height_of_part(help, levers.join('\n')) +
-                                               page.height_of_part(as_well, head.more.join('\n')) +
+                                               page.height_of_part(as_well, more) +
                                                page.height_of_rest(scenario, settings));
   page.part(help, levers.join('\n'));
-  page.part(as_well, head.more.join('\n'));
+  page.part(as_well, more);
   page.rest(scenario, settings);
   painter.end();
   return bytes;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <vector>
 
 #include "gui/charts/view.h"
@@ -13,7 +14,8 @@ struct ReportSource {
   QString question, name, command;
   QString settings;  // the scenario as text
   const Result* result = nullptr;
-  std::vector<View*> views;  // those with a picture
+  std::vector<View*> views;   // those with a picture
+  QStringList warnings = {};  // of measurements that are of another scenario
 };
 
 QByteArray html_report(const ReportSource& source);

@@ -30,6 +30,10 @@ QString mib_text(double bytes) {
 bool known(const BucketPoint& point) {
   return point.cell.state == CellState::Known && point.cell.step_s > 0;
 }
+// As far as is known, it can be trained.
+bool usable(const BucketPoint& point) {
+  return known(point) && point.cell.fits;
+}
 
 std::vector<double> caps_of(const std::vector<double>& mantissas, double last) {
   std::vector<double> caps;
@@ -87,11 +91,11 @@ bool BucketCurve::estimated() const {
 std::optional<Plateau> plateau_of(const BucketCurve& curve, double tolerance) {
   std::optional<Plateau> plateau;
   for (std::size_t i = 0; i < curve.points.size(); ++i)
-    if (known(curve.points[i]) && (!plateau || curve.points[i].cell.step_s < curve.points[plateau->best].cell.step_s))
+    if (usable(curve.points[i]) && (!plateau || curve.points[i].cell.step_s < curve.points[plateau->best].cell.step_s))
       plateau = Plateau{i, i, i};
   if (!plateau) return plateau;
   const double limit = curve.points[plateau->best].cell.step_s * (1 + tolerance);
-  const auto inside = [&](std::size_t i) { return known(curve.points[i]) && curve.points[i].cell.step_s <= limit; };
+  const auto inside = [&](std::size_t i) { return usable(curve.points[i]) && curve.points[i].cell.step_s <= limit; };
   while (plateau->low > 0 && inside(plateau->low - 1)) --plateau->low;
   while (plateau->high + 1 < curve.points.size() && inside(plateau->high + 1)) ++plateau->high;
   return plateau;
@@ -112,9 +116,9 @@ const BucketPoint* present_of(const BucketCurve& curve) {
 }
 
 const BucketPoint* fastest_of(const BucketCurve& curve) {
-  const BucketPoint* best = curve.usual && known(*curve.usual) ? &*curve.usual : nullptr;
+  const BucketPoint* best = curve.usual && usable(*curve.usual) ? &*curve.usual : nullptr;
   for (const BucketPoint& point : curve.points)
-    if (known(point) && (best == nullptr || point.cell.step_s < best->cell.step_s * (1 - 1e-9))) best = &point;
+    if (usable(point) && (best == nullptr || point.cell.step_s < best->cell.step_s * (1 - 1e-9))) best = &point;
   return best;
 }
 
@@ -131,6 +135,9 @@ QString cap_text(const BucketPoint& point) {
 QString curve_sentence(const BucketCurve& curve) {
   const BucketPoint* best = fastest_of(curve);
   const auto plateau = plateau_of(curve);
+  if (best == nullptr && std::any_of(curve.points.begin(), curve.points.end(), known))
+    return say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve",
+                                 "No cap that was tried fits in the GPU's memory: there is no best one."));
   if (best == nullptr || !plateau) return curve.missing;
   const BucketPoint* present = present_of(curve);
   const QString within = words_within(curve, *plateau, *best);
@@ -162,13 +169,16 @@ QString point_sentence(const BucketPoint& point) {
   if (point.cell.state == CellState::NotRun)
     return QStringLiteral("%1: %2").arg(cap_text(point), QString::fromStdString(point.cell.reason));
   if (!known(point)) return cap_text(point);
-  return say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve",
-                               "%1: %2 a step, %3 of it exposed communication, buckets: %4"))
-      .arg(point.is_default
-               ? say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "Default (25 MiB after a first of 1 MiB)"))
-               : mib_text(point.cap_bytes),
-           time_text(point.cell.step_s), time_text(point.cell.exposed_s))
-      .arg(point.cell.buckets);
+  const QString sentence =
+      say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "%1: %2 a step, %3 of it exposed communication, buckets: %4"))
+          .arg(point.is_default
+                   ? say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "Default (25 MiB after a first of 1 MiB)"))
+                   : mib_text(point.cap_bytes),
+               time_text(point.cell.step_s), time_text(point.cell.exposed_s))
+          .arg(point.cell.buckets);
+  return point.cell.fits
+             ? sentence
+             : sentence + say(QT_TRANSLATE_NOOP("lockstep::gui::BucketCurve", "; does not fit in the GPU's memory"));
 }
 
 QString point_against(const BucketPoint& point, const BucketCurve& pinned) {

@@ -35,7 +35,7 @@ struct BucketCurve {
   bool estimated() const;  // some points are
 };
 
-// All caps within `tolerance` of the fastest that lie beside it without a gap.
+// All caps within `tolerance` of the fastest that lie beside it without a gap. Only those that fit in memory.
 struct Plateau {
   std::size_t best = 0, low = 0, high = 0;  // points
 };
@@ -47,7 +47,7 @@ bool is_flat(const BucketCurve& curve);
 
 // The point of the present setting; nullptr where it is not known yet.
 const BucketPoint* present_of(const BucketCurve& curve);
-// The fastest of all points, `default` included; nullptr before any is known.
+// The fastest of all points that fit in memory, `default` included; nullptr before any is known.
 const BucketPoint* fastest_of(const BucketCurve& curve);
 // 1 - step / step of the present setting; 0 where either is not known.
 double gain_of(const BucketCurve& curve, const BucketPoint& point);

@@ -163,8 +163,8 @@ QString BucketView::sentence() const {
 void BucketView::refresh_row() {
   const BucketPoint* best = curve_ ? fastest_of(*curve_) : nullptr;
   const BucketPoint* present = curve_ ? present_of(*curve_) : nullptr;
-  QString text = best != nullptr ? curve_sentence(*curve_) : QString();
-  if (best != nullptr && curve_->stale) text = BucketView::tr("Out of date. %1").arg(text);
+  QString text = empty() ? QString() : curve_sentence(*curve_);
+  if (!empty() && curve_->stale) text = BucketView::tr("Out of date. %1").arg(text);
   sentence_->say(text);
   sentence_->setEnabled(curve_ && !curve_->stale);
   const bool failed = curve_ && !curve_->failure.isEmpty();
@@ -176,7 +176,7 @@ void BucketView::refresh_row() {
     progress_->setRange(0, static_cast<int>(curve_->points.size()) + (curve_->usual ? 1 : 0));
     progress_->setValue(curve_->done);
   }
-  run_->setVisible(runs_ != nullptr && best != nullptr && (running || curve_->estimated()));
+  run_->setVisible(runs_ != nullptr && !empty() && (running || curve_->estimated()));
   run_->setText(running ? BucketView::tr("Stop") : BucketView::tr("Simulate"));
   apply_->setVisible(runs_ != nullptr && best != nullptr);
   apply_->setEnabled(best != nullptr && present != best && gain_of(*curve_, *best) >= kWorthAWord && !curve_->stale);
@@ -323,6 +323,7 @@ DataTable BucketView::table() const {
     if (point == best) remarks << BucketView::tr("fastest");
     if (point == present) remarks << BucketView::tr("present");
     if (is_known(*point) && point->cell.estimated) remarks << BucketView::tr("estimate");
+    if (!point->cell.fits) remarks << BucketView::tr("does not fit in memory");
     if (point->cell.state == CellState::NotRun) remarks << QString::fromStdString(point->cell.reason);
     QStringList row = {QString::fromStdString(format_significant(point->cap_bytes / kMiB, 6))};
     if (is_known(*point))

@@ -61,7 +61,15 @@ void draw_star(QPainter& painter, const QPointF& centre, qreal radius, const QCo
 }
 
 QColor fill_of(const HeatCell& cell) {
-  return cell.kind == HeatCell::Kind::Value ? scale_colour(cell.share) : theme().raised;
+  return cell.kind == HeatCell::Kind::Value && cell.fits ? scale_colour(cell.share) : theme().raised;
+}
+
+// A corner that is struck off.
+void strike_corner(QPainter& painter, const QRectF& area, qreal size) {
+  const QPointF corner = area.bottomLeft();
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme().error);
+  painter.drawPolygon(QPolygonF({corner, corner + QPointF(size, 0), corner - QPointF(0, size)}));
 }
 
 void draw_cell(QPainter& painter, const QRectF& area, const HeatCell& cell, bool is_best) {
@@ -76,7 +84,8 @@ void draw_cell(QPainter& painter, const QRectF& area, const HeatCell& cell, bool
     for (int i = -1; i <= 1; ++i) painter.drawEllipse(area.center() + QPointF(7 * i, 0), 1.6, 1.6);
   }
   if (cell.kind != HeatCell::Kind::Value) return;
-  const QColor ink = ink_on(fill);
+  const QColor ink = cell.fits ? ink_on(fill) : theme().muted;
+  if (!cell.fits) strike_corner(painter, area, std::min(14.0, area.height() / 2));
   const QString text = cell.estimated ? QStringLiteral("≈ ") + cell.text : cell.text;
   painter.setFont(fitted(bold(QApplication::font()), text, area.width() - 6));
   painter.setPen(ink);
@@ -103,7 +112,7 @@ bool any_estimate(const HeatPicture& picture) {
 }
 
 // What the legend explains: only what there is.
-enum class Sign { Present, Best, Estimate, NotRun, Pending };
+enum class Sign { Present, Best, Estimate, NoFit, NotRun, Pending };
 struct LegendEntry {
   Sign sign = Sign::Present;
   QString words;
@@ -117,6 +126,8 @@ std::vector<LegendEntry> legend_of(const HeatPicture& picture, const QFontMetric
   if (picture.best_cell) entries.push_back({Sign::Best, say(QT_TRANSLATE_NOOP("lockstep::gui::HeatMap", "best")), {}});
   if (any_estimate(picture))
     entries.push_back({Sign::Estimate, say(QT_TRANSLATE_NOOP("lockstep::gui::HeatMap", "estimate")), {}});
+  if (std::any_of(picture.cells.begin(), picture.cells.end(), [](const HeatCell& cell) { return !cell.fits; }))
+    entries.push_back({Sign::NoFit, say(QT_TRANSLATE_NOOP("lockstep::gui::HeatMap", "does not fit in memory")), {}});
   if (any(picture, HeatCell::Kind::NotRun))
     entries.push_back({Sign::NotRun, say(QT_TRANSLATE_NOOP("lockstep::gui::HeatMap", "cannot run")), {}});
   if (any(picture, HeatCell::Kind::Pending))
@@ -145,11 +156,13 @@ void draw_sign(QPainter& painter, Sign sign, const QRectF& box) {
       painter.setFont(bold(QApplication::font()));
       painter.setPen(t.text);
       return painter.drawText(box.adjusted(-4, -6, 4, 6), Qt::AlignCenter, QStringLiteral("≈"));
+    case Sign::NoFit:
     case Sign::NotRun:
     case Sign::Pending:
       painter.setPen(QPen(t.border, 1));
       painter.setBrush(t.raised);
       painter.drawRect(box);
+      if (sign == Sign::NoFit) strike_corner(painter, box, 9);
       if (sign == Sign::NotRun) hatch(painter, box, t.muted);
   }
 }
@@ -237,6 +250,7 @@ HeatPicture heat_picture(const SweepGrid& grid, SweepMetric metric) {
     if (cell.state == CellState::NotRun) one.kind = HeatCell::Kind::NotRun;
     if (cell.state == CellState::Known) {
       one.kind = HeatCell::Kind::Value;
+      one.fits = cell.fits;
       one.share = scale.share(value_of_cell(cell, metric));
       one.text = scale.text(value_of_cell(cell, metric));
     }

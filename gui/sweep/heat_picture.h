@@ -18,6 +18,7 @@ struct HeatCell {
   enum class Kind { Pending, Value, NotRun };
   Kind kind = Kind::Pending;
   bool estimated = false;
+  bool fits = true;  // in memory
   double share = 0;  // of the scale
   QString text;      // "94.9"
 };

@@ -8,6 +8,7 @@
 #include "gui/app/theme.h"
 #include "gui/charts/axis.h"
 #include "gui/charts/view.h"
+#include "gui/compare/difference.h"
 #include "simulator/base/format.h"
 
 namespace lockstep::gui {
@@ -34,6 +35,10 @@ QString place_of(const SweepGrid& grid, std::size_t cell) {
 
 bool is_lower_better(SweepMetric metric) {
   return metric == SweepMetric::StepTime;
+}
+
+QString does_not_fit() {
+  return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "does not fit in the GPU's memory"));
 }
 
 QString far_from_best(const MetricScale& scale, double value) {
@@ -93,8 +98,10 @@ MetricScale metric_scale(const SweepGrid& grid, SweepMetric metric) {
   MetricScale scale;
   scale.metric = metric;
   double low = 0, high = 0;
+  const bool some_fit =
+      std::any_of(grid.cells.begin(), grid.cells.end(), [](const SweepCell& c) { return c.usable(); });
   for (const SweepCell& cell : grid.cells) {
-    if (cell.state != CellState::Known) continue;
+    if (some_fit ? !cell.usable() : cell.state != CellState::Known) continue;
     const double value = value_of_cell(cell, metric);
     low = scale.any ? std::min(low, value) : value;
     high = scale.any ? std::max(high, value) : value;
@@ -126,7 +133,7 @@ std::optional<std::size_t> best_cell(const SweepGrid& grid, SweepMetric metric) 
            (cell / grid.across() == *grid.present / grid.across() ? 1 : 0);
   };
   for (std::size_t i = 0; i < grid.cells.size(); ++i) {
-    if (grid.cells[i].state != CellState::Known) continue;
+    if (!grid.cells[i].usable()) continue;
     const double value = value_of_cell(grid.cells[i], metric);
     const double best_value = best ? value_of_cell(grid.cells[*best], metric) : value;
     const bool same = std::abs(value - best_value) <= kSame * std::abs(best_value);
@@ -159,7 +166,7 @@ QString cell_sentence(const SweepGrid& grid, std::size_t cell, SweepMetric metri
   sentence += QStringLiteral(" (%1; %2)")
                   .arg(one.estimated ? say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "estimate"))
                                      : say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "simulated")),
-                       far_from_best(scale, value_of_cell(one, metric)));
+                       one.fits ? far_from_best(scale, value_of_cell(one, metric)) : does_not_fit());
   return sentence;
 }
 
@@ -173,7 +180,11 @@ QString cell_against(const SweepGrid& grid, std::size_t cell, SweepMetric metric
   }
   const double before = other == nullptr ? 0 : value_of_cell(cell_of(*other, false), metric);
   if (before <= 0) return {};
-  const double change = 100 * (value_of_cell(grid.cells[cell], metric) / before - 1);
+  const double now = value_of_cell(grid.cells[cell], metric), change = 100 * (now / before - 1);
+  if (metric == SweepMetric::Efficiency)
+    return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "Pinned (%1 GPUs): %2; this is %3."))
+        .arg(other->gpus)
+        .arg(metric_scale(grid, metric).in_words(before), points_text(now - before));
   return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "Pinned (%1 GPUs): %2; this is %3 %."))
       .arg(other->gpus)
       .arg(metric_scale(grid, metric).in_words(before),
@@ -182,6 +193,9 @@ QString cell_against(const SweepGrid& grid, std::size_t cell, SweepMetric metric
 
 QString grid_sentence(const SweepGrid& grid, SweepMetric metric) {
   const auto best = best_cell(grid, metric);
+  if (!best && metric_scale(grid, metric).any)
+    return say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "%1: no cell that is known fits in the GPU's memory."))
+        .arg(heading_of(grid));
   if (!best) return grid.missing;
   const MetricScale scale = metric_scale(grid, metric);
   QString sentence =
@@ -193,6 +207,9 @@ QString grid_sentence(const SweepGrid& grid, SweepMetric metric) {
            say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "The present settings are not on this map."));
   const SweepCell& now = grid.cells[*grid.present];
   if (now.state != CellState::Known) return sentence;
+  if (!now.fits)
+    return sentence + QChar(' ') +
+           say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "The present settings do not fit in the GPU's memory."));
   return sentence + QChar(' ') +
          say(QT_TRANSLATE_NOOP("lockstep::gui::SweepGrid", "The present settings reach %1, %2."))
              .arg(scale.in_words(value_of_cell(now, metric)), far_from_best(scale, value_of_cell(now, metric)));

@@ -43,8 +43,9 @@ struct MetricScale {
   QString in_words(double value) const;
 };
 double value_of_cell(const SweepCell& cell, SweepMetric metric);
+// Of cells that fit in memory; of all known ones where none does.
 MetricScale metric_scale(const SweepGrid& grid, SweepMetric metric);
-// Of equals the one that has most in common with the present settings.
+// Of those that fit in memory; of equals the one that has most in common with the present settings.
 std::optional<std::size_t> best_cell(const SweepGrid& grid, SweepMetric metric);
 
 QString heading_of(const SweepGrid& grid);  // "DDP on 8 GPUs"

@@ -150,6 +150,7 @@ SweepCell cell_of(const lockstep::Run& run, bool estimated) {
   SweepCell cell;
   cell.state = run.not_run ? CellState::NotRun : CellState::Known;
   cell.estimated = estimated;
+  cell.fits = run.fits_memory.value_or(true);
   cell.gpus = run.gpus;
   cell.reason = run.not_run.value_or("");
   cell.step_s = run.step_time_s;

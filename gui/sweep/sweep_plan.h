@@ -57,11 +57,13 @@ enum class CellState { Pending, Known, NotRun };
 struct SweepCell {
   CellState state = CellState::Pending;
   bool estimated = true;  // without contention; the simulation follows
+  bool fits = true;       // in the memory of its GPUs, as far as that is known
   int gpus = 0, buckets = 0;
   double step_s = 0, throughput = 0, efficiency = 0, speedup = 0;
   double exposed_s = 0, hidden_s = 0;  // communication
   double gradient_bytes = 0;           // of one exchange, in all its buckets
   std::string throughput_unit, reason;
+  bool usable() const { return state == CellState::Known && fits; }
   bool simulated() const { return state != CellState::Pending && !estimated; }
 };
 SweepCell cell_of(const lockstep::Run& run, bool estimated);

@@ -246,6 +246,7 @@ DataTable SweepView::table() const {
                   SweepView::tr("throughput (%1)").arg(unit),
                   SweepView::tr("efficiency (%)"),
                   SweepView::tr("speed-up"),
+                  SweepView::tr("fits in memory"),
                   SweepView::tr("remark")};
   const auto number = [](double value) { return QString::fromStdString(format_column(value, 4)); };
   for (std::size_t i = 0; i < grid_->cells.size() && grid_->across() > 0; ++i) {
@@ -256,9 +257,9 @@ DataTable SweepView::table() const {
     if (cell.gpus > 0) row[3] = QString::number(cell.gpus);
     if (cell.state == CellState::Known)
       row << number(cell.step_s * 1e3) << number(cell.throughput) << number(cell.efficiency * 100)
-          << number(cell.speedup);
+          << number(cell.speedup) << (cell.fits ? SweepView::tr("yes") : SweepView::tr("no"));
     else
-      row << QString() << QString() << QString() << QString();
+      row << QString() << QString() << QString() << QString() << QString();
     row << (cell.state == CellState::NotRun    ? QString::fromStdString(cell.reason)
             : cell.state == CellState::Pending ? SweepView::tr("not computed yet")
             : cell.estimated                   ? SweepView::tr("estimate")

@@ -10,8 +10,11 @@
 #include "gui/charts/breakdown_bars.h"
 #include "gui/charts/breakdown_view.h"
 #include "gui/charts/scaling_lines.h"
+#include "gui/charts/scaling_view.h"
 #include "gui/compare/difference_view.h"
 #include "gui/compare/error_view.h"
+#include "gui/export/export_view.h"
+#include "gui/export/report.h"
 #include "simulator/result/json.h"
 #include "tests/gui/shown_support.h"
 #include "tests/gui/support.h"
@@ -131,6 +134,64 @@ TEST(PinnedDifference, EveryPointOfALineHasItsExactDifference) {
   }
 }
 
+TEST(PinnedDifference, OfEfficiencyIsInPointsAndOfTheRestInPercent) {
+  lockstep::Run before = ddp(0.1), after = ddp(0.08);
+  before.efficiency = 0.522;
+  after.efficiency = 0.645;
+  Shown shown;
+  shown.result = result_of({after});
+  shown.baseline = result_of({before});
+  const auto difference_of = [&](Metric metric) {
+    for (const ScalingLine& line : scaling_lines(shown, metric))
+      if (line.kind == ScalingLine::Kind::Predicted) return *line.points[0].difference;
+    return PointDifference{};
+  };
+  const AxisUnit percent{QStringLiteral("%"), 0.01}, ms{QStringLiteral("ms"), 1e-3};
+  const PointDifference efficiency = difference_of(Metric::Efficiency), step = difference_of(Metric::StepTime);
+  EXPECT_EQ(difference_text(efficiency, Metric::Efficiency, percent).toStdString(), "+12.3 points");
+  EXPECT_EQ(short_difference_text(efficiency, Metric::Efficiency).toStdString(), "+12.3 points");
+  EXPECT_EQ(difference_text(step, Metric::StepTime, ms).toStdString(), "−20.0 ms, −20.0 %");
+  EXPECT_EQ(short_difference_text(step, Metric::StepTime).toStdString(), "−20.0 %");
+  ScalingView shares(Metric::Efficiency), times(Metric::StepTime);
+  shares.show_result(shown);
+  times.show_result(shown);
+  EXPECT_TRUE(shares.table().header.contains("against pinned (points)"));
+  EXPECT_FALSE(shares.table().header.contains("against pinned (%)"));
+  EXPECT_TRUE(times.table().header.contains("against pinned (%)"));
+  for (const DataTable& table : {shares.table(), times.table()})
+    for (const QStringList& row : table.rows) EXPECT_EQ(row.size(), table.header.size());
+}
+
+TEST(Memory, ThatIsTooSmallIsToldAtThePointInTheBarAndInTheTables) {
+  lockstep::Run small = ddp(0.1), large = ddp(0.2);
+  small.gpus = 4;
+  small.fits_memory = true;
+  large.fits_memory = false;
+  small.efficiency = large.efficiency = 0.9;
+  Shown shown;
+  shown.result = result_of({small, large});
+  const auto bars = breakdown_bars(shown);
+  EXPECT_EQ(bars[0].name.toStdString(), "DDP ×4");
+  EXPECT_EQ(bars[1].name.toStdString(), "DDP ×8, does not fit");
+  BreakdownView breakdown;
+  breakdown.show_result(shown);
+  ScalingView scaling(Metric::Throughput);
+  scaling.show_result(shown);
+  for (const DataTable& table : {breakdown.table(), scaling.table()}) {
+    const auto column = table.header.indexOf("fits in memory");
+    ASSERT_GE(column, 0);
+    EXPECT_EQ(table.rows[0][column].toStdString(), "yes");
+    EXPECT_EQ(table.rows[1][column].toStdString(), "no");
+    EXPECT_FALSE(table.header.contains("n")) << "nothing is measured";
+  }
+  auto measured = std::make_shared<Result>(*measured_twin(*shown.result, 1.1));
+  measured->runs[0].samples = {{0, {0.11, 0.12}}};
+  shown.measured.push_back({"a.json", measured});
+  scaling.show_result(shown);
+  EXPECT_TRUE(scaling.table().header.contains("n"));
+  for (const QStringList& row : scaling.table().rows) EXPECT_EQ(row.size(), scaling.table().header.size());
+}
+
 TEST(EfficiencyBand, IsNeverOfZeroWidthButForOneDeviceWithoutAWrapper) {
   Shown shown;
   auto result = result_from_json(
@@ -178,6 +239,39 @@ TEST(ErrorRows, AreThoseOfCompareToTheLastBit) {
     EXPECT_EQ(sets[i].comparison.constant->constant_mean_error, expected->constant->constant_mean_error);
   }
   EXPECT_NEAR(sets[0].comparison.mean_error(), 1 - 1 / 1.12, 1e-12);
+}
+
+TEST(ErrorRows, TheSentenceSaysWhatItCountsAndLeavesTheCalibratedRowOut) {
+  Shown shown = shown_of("cpu-two-ranks");
+  auto measured = std::make_shared<Result>(*measured_twin(*shown.result, 1.25));
+  for (lockstep::Run& run : measured->runs)
+    if (run.strategy == Strategy::Single) run.step_time_s /= 1.25;  // its error is 0
+  shown.measured.push_back({"m.json", measured});
+  auto sets = error_sets(shown);
+  ASSERT_EQ(sets.size(), 1U);
+  ASSERT_GT(sets[0].points.size(), 2U);
+  EXPECT_FALSE(sets[0].calibrated);
+  const QString others = QString::number(sets[0].points.size() - 1);
+  QString said = error_sentence(sets[0], Devices::Cores);
+  EXPECT_TRUE(said.contains("Over the " + others + " rows besides 1 core alone 20.0 % on average"))
+      << said.toStdString();
+  EXPECT_FALSE(said.contains("besides the calibrated one"));
+  EXPECT_FALSE(said.contains("mean error 20.0 %")) << "the row without an error counts";
+  Shown calibrated = shown_of("cpu-two-ranks", {"calibrate.single_gpu=0.5s/it"});
+  auto again = std::make_shared<Result>(*measured_twin(*calibrated.result, 1.25));
+  for (lockstep::Run& run : again->runs)
+    if (run.strategy == Strategy::Single) run.step_time_s /= 1.25;
+  calibrated.measured.push_back({"m.json", again});
+  sets = error_sets(calibrated);
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_TRUE(sets[0].calibrated);
+  said = error_sentence(sets[0], Devices::Cores);
+  EXPECT_TRUE(said.contains("mean error over the rows besides the calibrated one 20.0 %, worst 20.0 %"))
+      << said.toStdString();
+  for (std::size_t i = sets[0].points.size(); i-- > 2;) sets[0].points.pop_back();
+  sets[0].comparison.rows.resize(2);
+  sets[0].comparison.constant->rows = 1;
+  EXPECT_TRUE(error_sentence(sets[0], Devices::Gpus).contains("The 1 row besides 1 GPU alone is off by"));
 }
 
 TEST(ErrorRows, OtherBatchesAndOtherImplementationsAreLeftOutWithTheReason) {
@@ -232,6 +326,29 @@ TEST(LoadedResults, OfAnotherScenarioAreNamedWithTheKeysThatDiffer) {
             "measured.json is of another scenario: model.name is resnet18, not resnet50; batch.per_gpu is 16, not 128");
   shown.measured = {{"m.json", measured_twin(*setting.result, 1)}};
   EXPECT_EQ(mismatch_warnings(shown).size(), 1);
+}
+
+TEST(LoadedResults, OfAnotherScenarioAreToldInTheReportAndInTheHeadOfTheChart) {
+  Shown shown = shown_of("cpu-two-ranks");
+  shown.measured.push_back({"other.json", measured_twin(*shown_of("cpu-two-ranks", {"batch.per_gpu=4"}).result, 1.1)});
+  ASSERT_TRUE(is_of_another_scenario(shown, 0));
+  EXPECT_EQ(mismatch_line(shown).toStdString(), "measured: of another scenario");
+  ReportSource source{"", "a.yaml", "", "", shown.result.get(), {}, mismatch_warnings(shown)};
+  ASSERT_EQ(source.warnings.size(), 1);
+  const QByteArray page = html_report(source);
+  EXPECT_TRUE(page.contains("To know as well"));
+  EXPECT_TRUE(page.contains("other.json is of another scenario: batch.per_gpu"));
+  EXPECT_GT(pdf_report(source).size(), pdf_report({"", "a.yaml", "", "", shown.result.get(), {}, {}}).size());
+  for (const bool throughput : {false, true}) {
+    ScalingView scaling(Metric::Throughput);
+    BreakdownView breakdown;
+    View& view = throughput ? static_cast<View&>(scaling) : breakdown;
+    view.show_result(shown);
+    EXPECT_TRUE(picture_bytes(view, ExportFormat::Svg).contains("of another scenario")) << view.id().toStdString();
+  }
+  shown.measured = {{"same.json", measured_twin(*shown.result, 1.1)}};
+  EXPECT_FALSE(is_of_another_scenario(shown, 0));
+  EXPECT_TRUE(mismatch_line(shown).isEmpty());
 }
 
 TEST(DeviceWords, AreCoresWhereRanksTrainOnTheCpuAndGpusElsewhere) {

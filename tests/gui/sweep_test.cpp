@@ -107,6 +107,20 @@ TEST(BestCap, NeedsSomethingThatIsKnown) {
   EXPECT_EQ(curve_sentence(curve).toStdString(), "why");
 }
 
+TEST(BestCap, IsNeverOneThatDoesNotFitInMemory) {
+  BucketCurve curve = curve_of({{1, 0.20}, {10, 0.100}, {25, 0.05}}, 0.15);
+  curve.points[2].cell.fits = false;
+  EXPECT_EQ(fastest_of(curve), &curve.points[1]);
+  EXPECT_EQ(plateau_of(curve)->best, 1U);
+  EXPECT_TRUE(point_sentence(curve.points[2]).contains("does not fit in the GPU's memory"));
+  EXPECT_FALSE(point_sentence(curve.points[1]).contains("fit"));
+  for (BucketPoint& point : curve.points) point.cell.fits = false;
+  curve.usual->cell.fits = false;
+  EXPECT_EQ(fastest_of(curve), nullptr);
+  EXPECT_FALSE(plateau_of(curve));
+  EXPECT_TRUE(curve_sentence(curve).startsWith("No cap that was tried fits in the GPU's memory"));
+}
+
 TEST(HeatScale, IsEvenInLightnessAndStaysDistinct) {
   double last = -1;
   for (int i = 0; i <= 32; ++i) {
@@ -310,6 +324,34 @@ TEST(SweepGrid, SaysWhatACellSays) {
   EXPECT_EQ(picture.cells[0].text.toStdString(), "90.0");
 }
 
+TEST(SweepGrid, LeavesWhatDoesNotFitInMemoryOutOfTheBest) {
+  SweepGrid grid = grid_of({0.9, 0.95, 0.3, 0.45});
+  grid.cells[1].fits = false;
+  EXPECT_EQ(best_cell(grid, SweepMetric::Efficiency), 0U);
+  EXPECT_EQ(metric_scale(grid, SweepMetric::Efficiency).best, 0.9);
+  EXPECT_TRUE(grid_sentence(grid, SweepMetric::Efficiency).contains("is 90.0 % at GPUs 1"));
+  EXPECT_TRUE(cell_sentence(grid, 1, SweepMetric::Efficiency).endsWith("; does not fit in the GPU's memory)"));
+  EXPECT_FALSE(heat_picture(grid, SweepMetric::Efficiency).cells[1].fits);
+  EXPECT_TRUE(heat_picture(grid, SweepMetric::Efficiency).cells[0].fits);
+  grid.present = 1;
+  EXPECT_TRUE(
+      grid_sentence(grid, SweepMetric::Efficiency).endsWith("The present settings do not fit in the GPU's memory."));
+  for (SweepCell& cell : grid.cells) cell.fits = false;
+  EXPECT_FALSE(best_cell(grid, SweepMetric::Efficiency));
+  EXPECT_TRUE(grid_sentence(grid, SweepMetric::Efficiency).contains("no cell that is known fits"));
+}
+
+// Already the estimate knows: nobody simulates for it.
+TEST(SweepCells, KnowWhetherTheyFitInMemory) {
+  const ScenarioText text{
+      "model: vit-b-16\nbatch: {per_gpu: 64}\ntopology: dgx1-v100\ngpus: [8]\nstrategy: ddp\n", "fits.yaml", {}};
+  LoadedInputs loaded;
+  const auto plan = make_plan(text, Strategy::Ddp, 8, {axis("batch.per_gpu", {"64", "600"})});
+  ASSERT_TRUE(plan) << to_text(plan.error().front());
+  EXPECT_TRUE(estimate_cell(*plan, 0, loaded).fits);
+  EXPECT_FALSE(estimate_cell(*plan, 1, loaded).fits);
+}
+
 TEST(SweepGrid, SaysHowACellDiffersFromThePinnedResult) {
   SweepGrid grid = grid_of({0.9, 0, 0.3, 0.45});
   grid.cells[3].gpus = 2;
@@ -323,10 +365,10 @@ TEST(SweepGrid, SaysHowACellDiffersFromThePinnedResult) {
     pinned.runs.push_back(run);
   }
   EXPECT_EQ(cell_against(grid, 3, SweepMetric::Efficiency, pinned).toStdString(),
-            "Pinned (2 GPUs): 50.0 %; this is -10 %.");
+            "Pinned (2 GPUs): 50.0 %; this is −5.00 points.");
   grid.cells[3].gpus = 4;
   EXPECT_EQ(cell_against(grid, 3, SweepMetric::Efficiency, pinned).toStdString(),
-            "Pinned (8 GPUs): 25.0 %; this is +80 %.");
+            "Pinned (8 GPUs): 25.0 %; this is +20.0 points.");
   EXPECT_TRUE(cell_against(grid, 1, SweepMetric::Efficiency, pinned).isEmpty());
   grid.strategy = Strategy::Dp;
   EXPECT_TRUE(cell_against(grid, 3, SweepMetric::Efficiency, pinned).isEmpty());
