@@ -174,9 +174,12 @@ class Books {
   void collective(const Meeting& meeting, double arrival, double ready, double launch, const MeetingTimes& t) {
     const bool is_copy = meeting.algorithm.empty();
     if (!is_copy) gpu_.add(cut(arrival), cut(t.end));
-    if (with_timeline_ && t.end > arrival)
+    // The kernel of a collective runs from this rank's arrival on, its wait for peers included. A copy starts when all
+    // are there; who only waits for it, or for nothing but the others, has none.
+    const double from = is_copy ? t.start : arrival;
+    if (with_timeline_ && t.end > from && (!is_copy || is_copied_here(meeting)))
       out_.timeline.push_back({is_copy ? Lane::Copy : Lane::Communication, meeting.cause, meeting.name,
-                               arrival - out_.start_s, t.end - out_.start_s, meeting.payload_bytes});
+                               from - out_.start_s, t.end - out_.start_s, meeting.payload_bytes});
     if (meeting.on == ArriveOn::Communication && meeting.cause == Cause::ExposedCommunication)
       out_.communication_s += t.end - t.start;
     if (meeting.bucket < 0) return;
@@ -203,6 +206,22 @@ class Books {
   }
 
  private:
+  // Of a folded class: to any of its ranks.
+  bool is_copied_here(const Meeting& meeting) const {
+    if (meeting.receiver < 0) return true;
+    const auto& c = graph_.classes[static_cast<std::size_t>(graph_.class_of(rank_))];
+    if (c.folded) return meeting.receiver >= c.first_rank && meeting.receiver < c.first_rank + c.ranks;
+    return meeting.receiver == real_rank(c);
+  }
+  int real_rank(const RankClass& c) const {
+    int first = 0;  // simulated rank of c's first
+    for (const auto& before : graph_.classes) {
+      if (&before == &c) break;
+      first += before.folded ? 1 : before.ranks;
+    }
+    return c.first_rank + rank_ - first;
+  }
+
   double cut(double t) const { return std::clamp(t, out_.start_s, out_.end_s); }
   double overlap(double from, double until) const { return std::max(0.0, cut(until) - cut(from)); }
   void charge(Cause cause, double seconds, const Detail& detail) {

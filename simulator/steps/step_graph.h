@@ -48,6 +48,7 @@ struct Meeting {
   ArriveOn on = ArriveOn::Host;
   Cause cause = Cause::ExposedCommunication;  // what waiting for its end counts as, from its start on
   Cause wait_cause = Cause::WaitForPeers;     // what waiting before its start counts as
+  int receiver = -1;            // the real rank whose copy it is while others only wait; -1: of all that arrive
   bool own = false;             // true: every rank has one of its own (a copy); false: all arriving ranks share one
   double alpha_s = 0;           // fixed part, paid from the last arrival on
   std::int64_t flow_bytes = 0;  // then so many bytes cross every link of the route

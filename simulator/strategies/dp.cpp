@@ -134,11 +134,15 @@ class DpBuilder {
   void copy_now(int gpu, std::int64_t bytes, Cause cause) {
     const auto route = host_copy_route(graph_, context_, 0, context_.topology.gpu_in_node(gpu));
     if (route.empty()) return;
+    if (gpu == 0) {
+      programs_[0]->host_sync();
+      host_meeting("GPU 0 is done", Cause::HostBound);  // it held up the one host thread
+    }
     Meeting& copy = new_meeting(fmt::format("batch to GPU {}", gpu), ArriveOn::Host, cause, {true, true});
     copy.payload_bytes = copy.flow_bytes = bytes;
     copy.alpha_s = host_copy_fixed_s(context_, bytes);
     copy.routes = {route};
-    if (gpu == 0) programs_[0]->host_sync();
+    copy.receiver = gpu;
     all_arrive(host_.c_f, copy.name);
   }
 
