@@ -42,7 +42,7 @@ AnswerBar::AnswerBar(QWidget* parent) : QFrame(parent) {
   state_ = new QLabel;
   state_->setObjectName(QStringLiteral("chip"));
   head->addWidget(question_, 1);
-  head->addWidget(state_, 0, Qt::AlignTop);
+  head->addWidget(state_, 0, Qt::AlignTop | Qt::AlignRight);
   column->addLayout(head);
   main_ = text_label("", 1.3, true);
   main_->setAccessibleName(tr("Answer"));

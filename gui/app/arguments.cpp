@@ -10,6 +10,16 @@ GuiArguments wrong(std::string error) {
   return out;
 }
 
+// A result or a trace, by its name.
+bool is_json(std::string file) {
+  for (char& c : file)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const auto ends_in = [&](const std::string& end) {
+    return file.size() >= end.size() && file.compare(file.size() - end.size(), end.size(), end) == 0;
+  };
+  return ends_in(".json") || ends_in(".json.gz");
+}
+
 }  // namespace
 
 GuiArguments read_arguments(const std::vector<std::string>& arguments) {
@@ -43,6 +53,11 @@ GuiArguments read_arguments(const std::vector<std::string>& arguments) {
   }
   if (out.what == GuiArguments::Do::Export && out.files.empty())
     return wrong("--export needs a scenario: lockstep-gui --export DIR FILE");
+  if (out.what == GuiArguments::Do::Export)
+    for (std::size_t i = 1; i < out.files.size(); ++i)
+      if (!is_json(out.files[i]))
+        return wrong("--export takes one scenario, then results and traces (.json, .json.gz); found '" + out.files[i] +
+                     "'");
   return out;
 }
 

@@ -38,9 +38,9 @@ FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(pa
   head->addWidget(title_, 1);
   head->addWidget(reset_);
   column->addLayout(head);
-  QWidget* editor = make_editor();
-  column->addWidget(editor);
-  title_->setBuddy(editor);
+  editor_ = make_editor();
+  column->addWidget(editor_);
+  title_->setBuddy(editor_);
   const QString description = tr("%1. Allowed: %2").arg(doc_of(field_), allowed_of(field_));
   for (QWidget* one : {static_cast<QWidget*>(line_), static_cast<QWidget*>(combo_), static_cast<QWidget*>(check_),
                        static_cast<QWidget*>(slider_), static_cast<QWidget*>(dp_), static_cast<QWidget*>(ddp_)})
@@ -50,6 +50,7 @@ FieldControl::FieldControl(const FieldInfo& field, QWidget* parent) : QWidget(pa
   wrong_->setWordWrap(true);
   wrong_->hide();
   column->addWidget(wrong_);
+  if (combo_ != nullptr) combo_->setCurrentIndex(-1);
 }
 
 void FieldControl::make_title() {
@@ -142,15 +143,17 @@ QString FieldControl::for_people(const std::string& effective) const {
 }
 
 void FieldControl::show_value(const std::optional<std::string>& yaml, bool is_default, const std::string& effective) {
-  if (refused_ && yaml == yaml_) return;
-  refused_ = false;
+  if (refused_ && yaml == yaml_ && !unread_) return;
+  if (unread_) editor_->setToolTip({});
+  editor_->setEnabled(true);
+  refused_ = unread_ = false;
   showing_ = true;
   yaml_ = yaml;
   is_default_ = is_default;
   effective_ = effective;
   reset_->setVisible(!is_default && !field_.unset_word.empty() && !field_.required);
   const std::string value = yaml.value_or("");
-  if (check_ != nullptr) check_->setChecked(value == "true");
+  if (check_ != nullptr) show_check(*check_, value);
   if (dp_ != nullptr) {
     const auto document = parse_document("v: " + value, "value");
     const Value* found = document ? document->root.find("v") : nullptr;
@@ -163,10 +166,11 @@ void FieldControl::show_value(const std::optional<std::string>& yaml, bool is_de
     ddp_->setChecked(names("ddp"));
   }
   if (combo_ != nullptr) {
+    if (!combo_->isEditable()) combo_->setPlaceholderText(plain_yaml(value));  // before its index, which it may change
     if (combo_->isEditable())
       combo_->setEditText(plain_yaml(value));
     else
-      combo_->setCurrentText(QString::fromStdString(value));
+      combo_->setCurrentIndex(combo_->findText(plain_yaml(value)));
   }
   if (line_ != nullptr) {
     QString text = yaml ? plain_yaml(value) : QString();
@@ -177,6 +181,23 @@ void FieldControl::show_value(const std::optional<std::string>& yaml, bool is_de
   }
   update_slider();
   showing_ = false;
+}
+
+void FieldControl::show_written(const std::optional<std::string>& yaml, const QString& locked) {
+  if (refused_ && yaml == yaml_) return;
+  refused_ = false;
+  show_value(yaml, true, {});
+  unread_ = true;
+  editor_->setEnabled(locked.isEmpty());
+  editor_->setToolTip(locked);
+}
+
+// Neither ticked nor not where its value is none of the two.
+void FieldControl::show_check(QCheckBox& box, const std::string& yaml) {
+  const bool known = yaml == "true" || yaml == "false" || yaml.empty();
+  box.setTristate(!known);
+  box.setCheckState(yaml == "true" ? Qt::Checked : known ? Qt::Unchecked : Qt::PartiallyChecked);
+  box.setText(known ? tr("on") : QString::fromStdString(yaml));
 }
 
 void FieldControl::update_slider() {
@@ -190,6 +211,7 @@ void FieldControl::update_slider() {
   const Unit unit = field_.type == FieldType::Quantity ? field_.unit : Unit::None;
   auto value = number_of(yaml_.value_or(""), unit);
   const bool set = value.has_value();
+  slider_->setEnabled(set || !yaml_ || *yaml_ == field_.unset_word);  // a list of values has no place on it
   if (!value) value = number_of(effective_, unit);
   const auto scale = slider_scale(field_, value);
   if (!scale) return;

@@ -31,6 +31,8 @@ class FieldControl : public QWidget {
   const FieldInfo& field() const { return field_; }
   // yaml: the value, nothing where the key is not set; effective: what then holds, empty when unknown.
   void show_value(const std::optional<std::string>& yaml, bool is_default, const std::string& effective);
+  // Of a scenario that cannot be read: what its text says for this key; nothing: empty, and locked for that reason.
+  void show_written(const std::optional<std::string>& yaml, const QString& locked);
   void show_errors(const Errors& errors);
   // A value that the scenario did not take: it stays in the box, red, until it is changed or taken back (Esc).
   void show_refused(const Errors& errors);
@@ -60,9 +62,11 @@ class FieldControl : public QWidget {
   std::string yaml_of_text() const;
   QString for_people(const std::string& effective) const;
   void update_slider();
+  void show_check(QCheckBox& box, const std::string& yaml);
   void mark_wrong(bool wrong);
 
   const FieldInfo& field_;
+  QWidget* editor_ = nullptr;
   QLabel *title_ = nullptr, *wrong_ = nullptr;
   QToolButton* reset_ = nullptr;
   QLineEdit* line_ = nullptr;
@@ -75,7 +79,7 @@ class FieldControl : public QWidget {
   std::string effective_;
   std::vector<int> gpus_at_press_;
   int drag_ = 0;
-  bool showing_ = false, is_default_ = true, refused_ = false;
+  bool showing_ = false, is_default_ = true, refused_ = false, unread_ = false;
 };
 
 }  // namespace lockstep::gui

@@ -32,6 +32,9 @@ void set_font_step(int points) {
     if (widget->testAttribute(Qt::WA_SetFont)) own.emplace_back(widget, widget->font().pointSizeF());
   font.setPointSizeF(after);
   QApplication::setFont(font);
+  // Under a style sheet, most widgets take the application's font only when they are told to.
+  for (QWidget* widget : QApplication::allWidgets())
+    if (!widget->testAttribute(Qt::WA_SetFont) && widget->font().pointSizeF() != after) widget->setFont(QFont());
   for (const auto& [widget, size] : own) {
     if (widget->font().pointSizeF() != size) continue;  // it did
     QFont scaled = widget->font();

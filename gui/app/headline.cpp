@@ -70,7 +70,8 @@ QString lever_title(const Result& result) {
   if (!focus || result.runs[*focus].strategy == Strategy::Single)
     return QCoreApplication::translate("lockstep::gui::Headline", "What would help:");
   return QCoreApplication::translate("lockstep::gui::Headline", "What would help %1:")
-      .arg(strategy_name(result.runs[*focus].strategy));
+      .arg(result.runs[*focus].strategy == Strategy::Dp ? QStringLiteral("DataParallel")
+                                                        : strategy_name(result.runs[*focus].strategy));
 }
 
 }  // namespace lockstep::gui

@@ -245,7 +245,8 @@ void MainWindow::refresh_state() {
     panel_->setEnabled(scenario);
     for (const char* name : {"save", "save_as"}) action(QString::fromLatin1(name))->setEnabled(scenario);
     action(QStringLiteral("stop"))
-        ->setEnabled(running || state == RunState::Waiting || sweeps_.running() || session_.reading_traces());
+        ->setEnabled(running || state == RunState::Waiting || sweeps_.running() || session_.reading_traces() ||
+                     measurement_.state() == MeasureState::Running);
     action(QStringLiteral("run"))->setEnabled(state != RunState::Wrong && !running && session_.shown().result);
     action(QStringLiteral("pin"))->setEnabled(session_.shown().result != nullptr);
     action(QStringLiteral("export"))->setEnabled(session_.shown().result != nullptr);
@@ -268,6 +269,7 @@ void MainWindow::refresh_state() {
     case RunState::Simulating:
       answer_->clear_failure();
       answer_->show_state(session_.shown().stale ? tr("out of date, simulating") : tr("estimate, simulating"));
+      status_->setText(tr("Simulating"));
       break;
     case RunState::Done:
       answer_->show_state(tr("simulated"));

@@ -91,6 +91,7 @@ void MainWindow::make_actions() {
   on(add_action("stop", tr("&Stop"), QKeySequence(Qt::SHIFT | Qt::Key_F5)), [this] {
     sweeps_.stop();
     if (session_.reading_traces()) session_.stop_reading_traces();
+    if (measurement_.state() == MeasureState::Running) measurement_.stop();
     if (session_.state() == RunState::Simulating || session_.state() == RunState::Waiting) session_.stop();
   });
   on(add_action("measure", tr("&Measure here"), QKeySequence(Qt::Key_F6),
@@ -195,6 +196,7 @@ bool MainWindow::start_with(const QString& path) {
   }
   action(QStringLiteral("pin"))->setChecked(false);
   session_.start_over();
+  changed_bar_->hide();
   return true;
 }
 
@@ -227,9 +229,13 @@ void MainWindow::open_several(const QStringList& files) {
     return file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive) ||
            file.endsWith(QLatin1String(".json.gz"), Qt::CaseInsensitive);
   };
-  for (const bool results : {false, true})
-    for (const QString& file : files)
-      if (is_result(file) == results) open_any(file);
+  QStringList scenarios, results;
+  for (const QString& file : files) (is_result(file) ? results : scenarios) << file;
+  if (!scenarios.isEmpty()) open_any(scenarios.takeFirst());
+  for (const QString& file : results) open_any(file);
+  if (!scenarios.isEmpty())
+    statusBar()->showMessage(
+        tr("One scenario is open at a time; not opened: %1").arg(scenarios.join(QStringLiteral(", "))));
 }
 
 // Where no scenario is open, a result brings its own.
@@ -263,6 +269,7 @@ bool MainWindow::save_to(const QString& path) {
     return false;
   }
   remember(path);
+  changed_bar_->hide();
   statusBar()->showMessage(
       document_.comments_kept() ? tr("Saved %1").arg(path) : tr("Saved %1; its comments could not be kept").arg(path),
       4000);

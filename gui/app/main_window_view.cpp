@@ -108,6 +108,7 @@ void MainWindow::restore_layout() {
 
 void MainWindow::connect_measurement() {
   connect(&measurement_, &LiveMeasurement::state_changed, this, [this] {
+    if (pages_->currentIndex() == 1) refresh_state();
     action(QStringLiteral("measure"))
         ->setText(measurement_.state() == MeasureState::Running ? tr("Stop &measuring") : tr("&Measure here"));
     if (measurement_.state() == MeasureState::Running) session_.remove_traces(std::exchange(measured_traces_, {}));
@@ -131,7 +132,8 @@ QWidget* MainWindow::make_changed_bar() {
   changed_bar_->setObjectName(QStringLiteral("card"));
   auto* row = new QHBoxLayout(changed_bar_);
   row->setContentsMargins(14, 6, 10, 6);
-  auto* text = new QLabel(tr("The file has changed on disk."));
+  auto* text = new QLabel;
+  text->setObjectName(QStringLiteral("changed"));
   row->addWidget(text, 1);
   auto* reload = new QPushButton(tr("Reload"));
   reload->setObjectName(QStringLiteral("reload"));
@@ -164,8 +166,11 @@ void MainWindow::watch_file() {
 void MainWindow::file_changed() {
   const auto now = read_text_file(document_.path().toStdString());
   watch_file();
-  if (!now) return;  // gone: what is open stays, and can be saved again
-  changed_bar_->setVisible(*now != document_.text() && *now != document_.saved_text());
+  auto* text = changed_bar_->findChild<QLabel*>(QStringLiteral("changed"));
+  text->setText(now ? tr("The file has changed on disk.")
+                    : tr("The file cannot be read from disk any more. What is open stays; Save writes it again."));
+  changed_bar_->findChild<QPushButton*>(QStringLiteral("reload"))->setVisible(now.has_value());
+  changed_bar_->setVisible(!now || (*now != document_.text() && *now != document_.saved_text()));
 }
 
 }  // namespace lockstep::gui

@@ -118,6 +118,7 @@ QComboBox QAbstractItemView { background: %2; border: 1px solid %4; selection-ba
   selection-color: %9; outline: none; padding: 4px; }
 QCheckBox::indicator { width: 15px; height: 15px; border: 1px solid %6; border-radius: 4px; background: %1; }
 QCheckBox::indicator:checked { background: %7; border-color: %7; image: url(:/lockstep/check-%theme.svg); }
+QCheckBox::indicator:indeterminate { background: %4; }
 QCheckBox::indicator:focus { border: 2px solid %7; }
 QToolButton#reset { padding: 1px; }
 QScrollBar:vertical { width: 11px; background: transparent; margin: 0; }

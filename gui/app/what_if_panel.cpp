@@ -165,13 +165,7 @@ void WhatIfPanel::refresh(Section& section) {
 void WhatIfPanel::refresh(FieldControl& control) {
   const FieldInfo& field = control.field();
   if (search_->text().isEmpty()) control.setVisible(is_shown(field));
-  if (!document_.read()) {
-    Errors own;
-    for (const Error& error : document_.errors())
-      if (error.key == field.key) own.push_back(error);
-    control.show_errors(own);
-    return;
-  }
+  if (!document_.read()) return refresh_unread(control);
   const auto at = document_.values().find(field.key);
   const auto effective = effective_.find(field.key);
   const std::string otherwise = effective == effective_.end() ? std::string() : effective->second;
@@ -183,6 +177,26 @@ void WhatIfPanel::refresh(FieldControl& control) {
   }
   control.show_value(yaml, is_default, otherwise);
   if (!control.refused()) control.show_errors({});
+}
+
+// What the text of a scenario that cannot be read says, right or wrong, and nothing that it does not say. What it lacks
+// can be set.
+void WhatIfPanel::refresh_unread(FieldControl& control) {
+  const std::string& key = control.field().key;
+  Errors own;
+  for (const Error& error : document_.errors())
+    if (error.key == key) own.push_back(error);
+  std::optional<std::string> yaml;
+  if (document_.written())
+    if (const auto at = document_.written()->find(key); at != document_.written()->end()) yaml = at->second;
+  QString locked;
+  if (!document_.written())
+    locked = document_.text().empty() ? tr("No scenario is open: there is nothing to set.")
+                                      : tr("The file cannot be read: mend it in the tab Scenario file.");
+  else if (!yaml && own.empty())
+    locked = tr("The scenario has an error: what holds where it says nothing is not known.");
+  control.show_written(yaml, locked);
+  if (!control.refused()) control.show_errors(locked.isEmpty() ? own : Errors{});
 }
 
 // One of two kinds of batch is set; options of a model that it does not take, adapters that are not there.

@@ -48,6 +48,7 @@ class WhatIfPanel : public QWidget {
   void refresh();
   void refresh(Section& section);
   void refresh(FieldControl& control);
+  void refresh_unread(FieldControl& control);
   bool is_shown(const FieldInfo& field) const;
   void edited(FieldControl& control, const std::string& yaml, int drag);
   void filter(const QString& words);

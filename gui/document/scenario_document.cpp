@@ -119,6 +119,7 @@ void ScenarioDocument::put(std::string text, bool comments_kept) {
   read_.reset();
   if (read) read_ = *std::move(read);
   values_ = read_ ? values_of(*read_) : std::map<std::string, ResolvedField>{};
+  written_ = read_ ? std::nullopt : written_values(text_, scenario_fields().info());
   emit changed();
 }
 

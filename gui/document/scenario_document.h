@@ -60,6 +60,9 @@ class ScenarioDocument : public QObject {
   // Every key with its value in YAML and where it comes from; empty while the scenario is wrong.
   const std::map<std::string, ResolvedField>& values() const { return values_; }
 
+  // While the scenario is wrong: the keys that its text gives, as they were written; nothing where it is no YAML.
+  const std::optional<std::map<std::string, std::string>>& written() const { return written_; }
+
   // The line that predicts the same on a command line: the saved file and what was changed since, as --set.
   QString command() const;
 
@@ -81,6 +84,7 @@ class ScenarioDocument : public QObject {
   std::string checked_text_;  // that checked_ was read from
   Errors errors_;
   std::map<std::string, ResolvedField> values_;
+  std::optional<std::map<std::string, std::string>> written_;
 };
 
 // One word of a POSIX shell: quoted only where it has to be.

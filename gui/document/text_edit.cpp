@@ -227,6 +227,12 @@ class Editor {
 
 }  // namespace
 
+std::optional<std::map<std::string, std::string>> written_values(const std::string& text, const TableInfo& table) {
+  auto document = parse_document(text, "scenario");
+  if (!document || document->root.kind != Value::Kind::Map) return std::nullopt;
+  return values_by_key(std::move(document->root), table);
+}
+
 Expected<EditedText> set_in_text(const std::string& text, std::string_view key, std::string_view yaml,
                                  const TableInfo& table) {
   auto document = parse_document(text, "scenario");

@@ -1,6 +1,8 @@
 // One key of a scenario file changed in its text: everything else, comments and layout included, stays as it is.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,5 +21,9 @@ struct EditedText {
 // Errors: Syntax when `text` or `yaml` cannot be read.
 Expected<EditedText> set_in_text(const std::string& text, std::string_view key, std::string_view yaml,
                                  const TableInfo& table);
+
+// Every key that the text gives, with its value in flow style as it was written, right or wrong; nothing where the text
+// is no YAML map. Nested, dotted and short forms have the key of the table.
+std::optional<std::map<std::string, std::string>> written_values(const std::string& text, const TableInfo& table);
 
 }  // namespace lockstep::gui

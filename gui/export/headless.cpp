@@ -58,8 +58,10 @@ int run_export(const GuiArguments& arguments) {
     complain(errors);
     return 1;
   }
-  QObject::connect(&session, &Session::trace_ended, &loop, [&](const QString&, bool good, const QString& words) {
-    if (!words.isEmpty()) std::fprintf(stderr, "lockstep-gui: %s\n", words.toLocal8Bit().constData());
+  QObject::connect(&session, &Session::trace_ended, &loop, [&](const QString& path, bool good, const QString& words) {
+    const bool named = path.isEmpty() || words.contains(path);
+    const QString line = named ? words : path + QStringLiteral(": ") + words;
+    if (!words.isEmpty()) std::fprintf(stderr, "lockstep-gui: %s\n", line.toLocal8Bit().constData());
     if (!good) trouble = words;
     if (!session.reading_traces()) loop.quit();
   });

@@ -136,6 +136,8 @@ void Session::scenario_changed() {
   stop_spans();
   settle_.stop();
   if (!document_.errors().empty()) {
+    wanted_ = 0;  // an estimate under way is of another text
+    late_.stop();
     shown_.stale = shown_.result != nullptr;
     set_state(RunState::Wrong);
     emit shown_changed();

@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenuBar>
 #include <QPushButton>
 #include <QSettings>
 #include <QShortcut>
@@ -198,8 +199,19 @@ TEST_F(Access, TextGrowsShrinksAndIsRememberedAndTheLayoutComesBack) {
     if (label->font().bold()) answer = label;
   ASSERT_NE(answer, nullptr);
   const double before = answer->font().pointSizeF();
+  std::map<QWidget*, double> sizes;  // of all that has words
+  for (auto* widget : window.findChildren<QWidget*>())
+    if (widget->isVisible() &&
+        (qobject_cast<QMenuBar*>(widget) || qobject_cast<QTabBar*>(widget) || qobject_cast<QAbstractButton*>(widget) ||
+         qobject_cast<QLineEdit*>(widget) || qobject_cast<QComboBox*>(widget) || qobject_cast<QLabel*>(widget)))
+      sizes[widget] = widget->font().pointSizeF();
+  ASSERT_GT(sizes.size(), 40U);
   window.action("larger")->trigger();
   window.action("larger")->trigger();
+  for (const auto& [widget, size] : sizes) {
+    EXPECT_NEAR(widget->font().pointSizeF(), size * (normal + 2) / normal, 0.1)
+        << widget->metaObject()->className() << ' ' << widget->accessibleName().toStdString();
+  }
   EXPECT_EQ(QApplication::font().pointSizeF(), normal + 2);
   EXPECT_NEAR(answer->font().pointSizeF(), before * (normal + 2) / normal, 0.1);
   EXPECT_EQ(QSettings().value("font_step").toInt(), 2);

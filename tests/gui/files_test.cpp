@@ -9,10 +9,12 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QFrame>
+#include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QStatusBar>
 #include <QUrl>
 
 #include "gui/app/gallery_page.h"
@@ -149,6 +151,29 @@ TEST_F(Files, AFileThatIsReplacedByRenamingIsStillWatched) {
     reload()->click();
     EXPECT_EQ(window.document().values().at("batch.per_gpu").yaml, std::to_string(batch));
   }
+}
+
+TEST_F(Files, AFileThatIsDeletedIsToldAndCanBeSavedAgain) {
+  const QString path = write("deleted.yaml", scenario(32));
+  window.open_any(path);
+  ASSERT_TRUE(simulated());
+  auto* text = window.findChild<QLabel*>("changed");
+  ASSERT_NE(text, nullptr);
+  QFile::remove(path);
+  ASSERT_TRUE(wait_until([&] { return text->isVisible(); }));
+  EXPECT_TRUE(text->text().contains("cannot be read from disk"));
+  EXPECT_FALSE(reload()->isVisible());
+  ASSERT_TRUE(window.save_to(path));
+  EXPECT_FALSE(text->isVisible());
+  write("deleted.yaml", scenario(64));  // and it is watched again
+  ASSERT_TRUE(wait_until([&] { return reload()->isVisible(); }));
+}
+
+TEST_F(Files, OfSeveralScenariosTheFirstOpensAndTheOthersAreNamed) {
+  const QString one = write("first.yaml", scenario(16)), two = write("second.yaml", scenario(64));
+  window.open_several({one, two});
+  EXPECT_EQ(window.document().name(), "first.yaml");
+  EXPECT_TRUE(window.statusBar()->currentMessage().contains(two)) << window.statusBar()->currentMessage().toStdString();
 }
 
 TEST_F(Files, SavingByTheWindowItselfIsNoChangeOnDisk) {

@@ -392,7 +392,8 @@ TEST_F(ForReal, StopEndsItAndKeepsWhatWasMeasured) {
   ASSERT_EQ(window.measurement().state(), MeasureState::Ready) << window.measurement().trouble().toStdString();
   button("Start")->click();
   ASSERT_TRUE(wait_until([&] { return window.measurement().steps().size() > 5; }));
-  window.action("measure")->trigger();
+  EXPECT_TRUE(window.action("stop")->isEnabled());
+  window.action("stop")->trigger();
   ASSERT_TRUE(wait_until([&] { return !window.measurement().active(); }));
   EXPECT_TRUE(window.measurement().trouble().contains("interrupted")) << window.measurement().trouble().toStdString();
   EXPECT_GE(runs_of(*window.session().shown().measured.front().result).size(), 1U);

@@ -140,6 +140,15 @@ TEST(Program, ExportSaysWhatIsWrong) {
   const Ended missing = run({"--export", testing::temporary_path("x"), "/nowhere.yaml"});
   EXPECT_EQ(missing.code, 1);
   EXPECT_TRUE(missing.err.contains("/nowhere.yaml"));
+  const Ended two = run({"--export", testing::temporary_path("x"), "strong-scaling", "second.yaml"});
+  EXPECT_EQ(two.code, 1);
+  EXPECT_TRUE(two.err.contains("one scenario, then results and traces")) << two.err.toStdString();
+  EXPECT_TRUE(two.err.contains("second.yaml"));
+  const QString broken = testing::temporary_path("broken-trace.json");
+  std::ofstream(broken.toStdString()) << R"({"traceEvents": [{"ph": "X", )";
+  const Ended trace = run({"--export", testing::temporary_path("x"), "strong-scaling", broken});
+  EXPECT_EQ(trace.code, 1);
+  EXPECT_TRUE(trace.err.contains("broken-trace.json")) << trace.err.toStdString();
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QCheckBox>
 #include <QClipboard>
+#include <QComboBox>
 #include <QDropEvent>
 #include <QFile>
 #include <QFileInfo>
@@ -21,6 +23,7 @@
 #include "gui/app/headline.h"
 #include "gui/app/main_window.h"
 #include "gui/app/pages.h"
+#include "gui/app/theme.h"
 #include "gui/app/what_if_panel.h"
 #include "gui/charts/chart_panel.h"
 #include "gui/export/export_view.h"
@@ -204,6 +207,62 @@ TEST_F(Window, AWrongTextIsKeptSavedAndUndone) {
   while (window.document().undo().canUndo()) window.action("undo")->trigger();
   EXPECT_EQ(edit->toPlainText(), before);
   EXPECT_TRUE(simulated(window));
+}
+
+TEST_F(Window, AScenarioThatCannotBeReadShowsWhatItsTextSays) {
+  const std::string head = "topology: dgx-a100\ngpus: [1, 8]\n";
+  const auto editor = [this](const char* key) { return window.panel().control(key)->findChild<QComboBox*>(); };
+  const auto line = [this](const char* key) { return window.panel().control(key)->findChild<QLineEdit*>(); };
+  window.document().replace_text(head + "model: resnet5\nbatch: {per_gpu: [128, 256]}\nprecision: [fp32, tf32]\n" +
+                                 "ddp: {static_graph: [true, false]}\n");
+  ASSERT_FALSE(window.document().read().has_value());
+  EXPECT_EQ(editor("model.name")->currentText(), "resnet5");
+  EXPECT_TRUE(window.panel().control("model.name")->wrong());
+  EXPECT_EQ(line("batch.per_gpu")->text(), "[128, 256]");
+  EXPECT_TRUE(line("batch.per_gpu")->property("wrong").toBool());
+  EXPECT_EQ(editor("precision")->currentIndex(), -1);
+  EXPECT_EQ(editor("precision")->placeholderText(), "[fp32, tf32]");
+  auto* tick = window.panel().control("ddp.static_graph")->findChild<QCheckBox*>();
+  EXPECT_EQ(tick->checkState(), Qt::PartiallyChecked);
+  EXPECT_EQ(line("gpus")->text(), "1, 8");
+  EXPECT_TRUE(line("gpus")->isEnabled());
+  EXPECT_EQ(editor("input.source")->currentIndex(), -1);  // the file does not say
+  EXPECT_FALSE(editor("input.source")->isEnabled());
+  window.document().replace_text("model: [\n");
+  EXPECT_EQ(editor("model.name")->currentText(), "");
+  EXPECT_FALSE(editor("model.name")->isEnabled());
+  EXPECT_FALSE(line("gpus")->isEnabled());
+  EXPECT_EQ(line("gpus")->text(), "");
+  while (window.document().undo().canUndo()) window.action("undo")->trigger();
+  EXPECT_EQ(editor("model.name")->currentText().toStdString(), value(window, "model.name"));
+  EXPECT_TRUE(editor("input.source")->isEnabled());
+  EXPECT_EQ(editor("input.source")->currentText().toStdString(), value(window, "input.source"));
+  EXPECT_NE(tick->checkState(), Qt::PartiallyChecked);
+  EXPECT_FALSE(window.panel().control("batch.global")->wrong());
+}
+
+TEST_F(Window, WhatDoesNotFitInMemoryIsSaidFirst) {
+  ASSERT_TRUE(window.document().set("batch.global", "8000000").empty());
+  ASSERT_TRUE(simulated(window));
+  const Headline head = headline(*window.session().shown().result);
+  EXPECT_TRUE(head.warning.contains("would not run")) << head.why.toStdString();
+  EXPECT_TRUE(head.why.startsWith(head.warning));
+  const QLabel* shown = nullptr;
+  for (auto* label : window.answer().findChildren<QLabel*>())
+    if (label->text() == head.warning) shown = label;
+  ASSERT_NE(shown, nullptr);
+  EXPECT_TRUE(shown->isVisible());
+  EXPECT_EQ(shown->palette().color(QPalette::WindowText), theme().warning);
+}
+
+TEST_F(Window, LeversSayForWhomAndWhatGrows) {
+  const Result& result = *window.session().shown().result;
+  ASSERT_FALSE(result.answer.levers.empty());
+  EXPECT_TRUE(lever_effect(result.answer.levers.front()).contains(", throughput +"));
+  QStringList words;
+  for (auto* label : window.answer().findChildren<QLabel*>()) words << label->text();
+  EXPECT_TRUE(words.contains(lever_title(result))) << words.join('\n').toStdString();
+  EXPECT_TRUE(lever_title(result) == "What would help DataParallel:" || lever_title(result) == "What would help DDP:");
 }
 
 TEST_F(Window, TheCommandIsCopied) {
