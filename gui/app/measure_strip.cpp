@@ -273,7 +273,8 @@ void MeasureStrip::refresh() {
   start_->setVisible(!running && !refused);
   start_->setEnabled(!asked || ready);
   start_->setText(state == MeasureState::Done || state == MeasureState::Failed ? tr("Measure again") : tr("Start"));
-  stop_->setVisible(running || state == MeasureState::Asking);
+  // It would push the boxes aside; what is asked again ends by itself.
+  stop_->setVisible(running || (state == MeasureState::Asking && state_->minimumHeight() == 0));
   stop_->setEnabled(state != MeasureState::Stopping);
   for (QWidget* one : {static_cast<QWidget*>(steps_), static_cast<QWidget*>(steps_label_),
                        static_cast<QWidget*>(repeats_), static_cast<QWidget*>(repeats_label_)})
@@ -307,6 +308,10 @@ bool MeasureStrip::same_thing() const {
 }
 
 void MeasureStrip::refresh_foot() {
+  const bool held = measurement_.state() == MeasureState::Asking && state_->minimumHeight() > 0;
+  open_->setEnabled(!held);
+  calibrate_->setEnabled(!held);
+  if (held) return;  // what stands there keeps its place until the answer
   const bool known = !measurement_.plan().scenario_yaml.empty() && document_.read().has_value();
   const bool measured = measurement_.result() != nullptr;
   const bool same = known && same_thing();

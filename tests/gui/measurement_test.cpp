@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <QLabel>
@@ -357,7 +358,12 @@ TEST_F(MeasureWindow, StepsAndRepeatsCanBeFewerThanTheScenarioSays) {
   ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
   auto* steps = window.findChild<MeasureStrip*>()->findChildren<QSpinBox*>().front();
   EXPECT_EQ(steps->value(), 3);
+  QApplication::processEvents();
+  const QPoint place = steps->mapTo(&window, QPoint(0, 0));
   steps->setValue(2);
+  ASSERT_EQ(window.measurement().state(), MeasureState::Asking);
+  for (int i = 0; i < 3; ++i) QApplication::sendPostedEvents();  // layouts, without the answer
+  EXPECT_EQ(steps->mapTo(&window, QPoint(0, 0)), place) << "the boxes move under the pointer";
   ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
   const std::string asked = testing::text_of_file(testing::temporary_path("asked").toStdString());
   EXPECT_NE(asked.find("measure.steps=2"), std::string::npos) << asked;
