@@ -21,6 +21,7 @@ namespace lockstep::gui {
 namespace {
 
 constexpr int kSettleMs = 400;
+constexpr int kStepsToCalibrate = 3;  // of fewer, the median is chance
 constexpr int kMostSteps = 10'000, kMostRepeats = 100;
 
 QString time_text(double seconds) {
@@ -34,6 +35,15 @@ QLabel* note_label(const char* name) {
   label->setTextFormat(Qt::PlainText);
   label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   return label;
+}
+
+// Steps that the speed of one GPU or core is the median of.
+int single_steps(const Result& result) {
+  std::size_t steps = 0;
+  for (const Run& run : result.runs)
+    if (run.strategy == Strategy::Single && run.gpus == 1)
+      for (const Samples& repeat : run.samples) steps += repeat.step_times_s.size();
+  return static_cast<int>(steps);
 }
 
 int expected_steps(const PlanLine& plan) {
@@ -110,8 +120,10 @@ void MeasureStrip::make_head() {
     row->addWidget(label, 0, Qt::AlignTop);
     row->addWidget(box, 0, Qt::AlignTop);
   };
-  number(steps_label_, steps_, tr("Steps"), kMostSteps, tr("Steps that count in each launch, after warming up"));
-  number(repeats_label_, repeats_, tr("Repeats"), kMostRepeats, tr("Launches of each row, in fresh processes"));
+  number(steps_label_, steps_, tr("Steps"), kMostSteps,
+         tr("Steps that count in each launch, after warming up: 1 to %1").arg(kMostSteps));
+  number(repeats_label_, repeats_, tr("Repeats"), kMostRepeats,
+         tr("Launches of each row, in fresh processes: 1 to %1").arg(kMostRepeats));
   start_ = new QPushButton(tr("Start"));
   start_->setToolTip(tr("Measure what is told here"));
   stop_ = new QPushButton(tr("Stop measuring"));
@@ -227,23 +239,42 @@ QString MeasureStrip::state_text() const {
     case MeasureState::Done:
       return measured_sentence(measured_rows(measurement_.steps()));
     case MeasureState::Failed:
-      return tr("Measuring ended early:");
+      return tr("Measuring ended early: %1").arg(measurement_.trouble().section('\n', 0, 0));
   }
   return {};
 }
 
+// The first line stands behind the colon of the state.
+QString MeasureStrip::trouble_text() const {
+  const QString& all = measurement_.trouble();
+  return measurement_.state() == MeasureState::Failed ? all.section('\n', 1) : all;
+}
+
+// Another number of steps asks again: meanwhile the place of the text stays as it is, so that the boxes beside it do.
+void MeasureStrip::hold_still() {
+  const MeasureState state = measurement_.state();
+  const int height = state_->height();
+  if (state == MeasureState::Asking && isVisible() && steps_->isVisible())
+    state_->setMinimumHeight(height);
+  else if (state != MeasureState::Ready && state != MeasureState::Asking)
+    state_->setMinimumHeight(0);
+}
+
 void MeasureStrip::refresh() {
+  hold_still();
   const MeasureState state = measurement_.state();
   const bool running = state == MeasureState::Running || state == MeasureState::Stopping;
   const bool ready = state == MeasureState::Ready;
   const bool asked = ready || state == MeasureState::Asking, refused = state == MeasureState::Refused;
   title_->setText(running ? tr("Measuring") : asked || refused ? tr("Measure here") : tr("Measured here"));
-  wrong_->setText(measurement_.trouble());
-  wrong_->setVisible(!measurement_.trouble().isEmpty());
+  const QString trouble = trouble_text();
+  wrong_->setText(trouble);
+  wrong_->setVisible(!trouble.isEmpty());
   start_->setVisible(!running && !refused);
   start_->setEnabled(!asked || ready);
   start_->setText(state == MeasureState::Done || state == MeasureState::Failed ? tr("Measure again") : tr("Start"));
-  stop_->setVisible(running || state == MeasureState::Asking);
+  // It would push the boxes aside; what is asked again ends by itself.
+  stop_->setVisible(running || (state == MeasureState::Asking && state_->minimumHeight() == 0));
   stop_->setEnabled(state != MeasureState::Stopping);
   for (QWidget* one : {static_cast<QWidget*>(steps_), static_cast<QWidget*>(steps_label_),
                        static_cast<QWidget*>(repeats_), static_cast<QWidget*>(repeats_label_)})
@@ -277,6 +308,10 @@ bool MeasureStrip::same_thing() const {
 }
 
 void MeasureStrip::refresh_foot() {
+  const bool held = measurement_.state() == MeasureState::Asking && state_->minimumHeight() > 0;
+  open_->setEnabled(!held);
+  calibrate_->setEnabled(!held);
+  if (held) return;  // what stands there keeps its place until the answer
   const bool known = !measurement_.plan().scenario_yaml.empty() && document_.read().has_value();
   const bool measured = measurement_.result() != nullptr;
   const bool same = known && same_thing();
@@ -284,9 +319,12 @@ void MeasureStrip::refresh_foot() {
   const bool over = measurement_.state() == MeasureState::Done || measurement_.state() == MeasureState::Failed;
   beside_->setVisible(known && !(same && !measured));
   open_->setVisible(known && !same);
-  calibrate_->setVisible(known && over && !speed.empty());
-  calibrate_->setText(same ? tr("Calibrate with %1").arg(QString::fromStdString(speed))
-                           : tr("Open and calibrate with %1").arg(QString::fromStdString(speed)));
+  const int steps = measured ? single_steps(*measurement_.result()) : 0;
+  calibrate_->setVisible(known && over && !speed.empty() && steps >= kStepsToCalibrate);
+  calibrate_->setText(
+      (same ? tr("Calibrate with %1 (median of %2 steps)") : tr("Open and calibrate with %1 (median of %2 steps)"))
+          .arg(QString::fromStdString(speed))
+          .arg(steps));
   open_->setText(measured ? tr("Open what was measured") : tr("Open what would be measured"));
   beside_->setText(same ? tr("The prediction above is one of the same scenario on the same machine.")
                         : tr("The prediction above is one of another machine or batch than what is measured: the two "

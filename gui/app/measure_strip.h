@@ -39,6 +39,8 @@ class MeasureStrip : public QFrame {
   void refresh_foot();
   QString state_text() const;
   QString plan_text() const;
+  QString trouble_text() const;  // what the state does not say of it already
+  void hold_still();
   void open_measured(bool calibrated);
   bool same_thing() const;  // the open scenario is the one that was, or would be, measured
 

@@ -47,7 +47,10 @@ ViewFrame::ViewFrame(const std::vector<View*>& views, QWidget* parent) : QFrame(
     segments_->addButton(button, static_cast<int>(i));
     head->addWidget(button);
   }
-  connect(segments_, &QButtonGroup::idClicked, this, &ViewFrame::choose);
+  connect(segments_, &QButtonGroup::idClicked, this, [this](int index) {
+    by_hand_ = true;
+    choose(index);
+  });
   head->addStretch(1);
   table_button_ = new QToolButton;
   table_button_->setIcon(icon(QStringLiteral("table")));
@@ -78,6 +81,14 @@ void ViewFrame::show_table(bool on) {
   if (on) fill(*table_, current()->table());
   table_->setAccessibleName(tr("%1 as a table").arg(current()->title()));
   stack_->setCurrentIndex(on ? stack_->count() - 1 : index_);
+}
+
+// Opened with nothing in it, it shows the first of its views that has something, unless the user chose another.
+void ViewFrame::showEvent(QShowEvent* event) {
+  QFrame::showEvent(event);
+  if (by_hand_ || views_.size() < 2 || !current()->table().rows.empty()) return;
+  for (std::size_t i = 0; i < views_.size(); ++i)
+    if (!views_[i]->table().rows.empty()) return choose(static_cast<int>(i));
 }
 
 void ViewFrame::refresh() {

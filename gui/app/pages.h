@@ -29,9 +29,13 @@ class ViewFrame : public QFrame {
   void show_table(bool on);
   void refresh();  // the views show another result
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   std::vector<View*> views_;
   int index_ = 0;
+  bool by_hand_ = false;  // chosen by the user
   QButtonGroup* segments_ = nullptr;
   QStackedWidget* stack_ = nullptr;
   QTableWidget* table_ = nullptr;

@@ -18,6 +18,13 @@ QString time_text(double seconds) {
   return QString::fromStdString(format_time(seconds));
 }
 
+double low_of(const MeasuredRow& row) {
+  return row.n >= kStepsForPercentiles ? row.p5_s : row.fastest_s;
+}
+double high_of(const MeasuredRow& row) {
+  return row.n >= kStepsForPercentiles ? row.p95_s : row.slowest_s;
+}
+
 }  // namespace
 
 QString row_name(Strategy strategy, int gpus) {
@@ -26,21 +33,22 @@ QString row_name(Strategy strategy, int gpus) {
 }
 
 DataTable measured_table(const std::vector<MeasuredRow>& rows) {
-  DataTable table{{StepDots::tr("Row"), StepDots::tr("Median, ms"), StepDots::tr("5 %, ms"), StepDots::tr("95 %, ms"),
-                   StepDots::tr("Steps")},
+  DataTable table{{StepDots::tr("Row"), StepDots::tr("Median, ms"), StepDots::tr("5 % or fastest, ms"),
+                   StepDots::tr("95 % or slowest, ms"), StepDots::tr("Steps")},
                   {}};
   for (const MeasuredRow& row : rows)
     table.rows.push_back({row_name(row.strategy, row.gpus), three_digits(row.median_s * 1e3),
-                          three_digits(row.p5_s * 1e3), three_digits(row.p95_s * 1e3), QString::number(row.n)});
+                          three_digits(low_of(row) * 1e3), three_digits(high_of(row) * 1e3), QString::number(row.n)});
   return table;
 }
 
 QString measured_sentence(const std::vector<MeasuredRow>& rows) {
   QStringList parts;
   for (const MeasuredRow& row : rows)
-    parts << StepDots::tr("%1: median %2, 90 % of steps from %3 to %4, %5 steps")
-                 .arg(row_name(row.strategy, row.gpus), time_text(row.median_s), time_text(row.p5_s),
-                      time_text(row.p95_s))
+    parts << (row.n >= kStepsForPercentiles ? StepDots::tr("%1: median %2, 90 % of steps from %3 to %4, %5 steps")
+                                            : StepDots::tr("%1: median %2, fastest to slowest %3 to %4, %5 steps"))
+                 .arg(row_name(row.strategy, row.gpus), time_text(row.median_s), time_text(low_of(row)),
+                      time_text(high_of(row)))
                  .arg(row.n);
   return parts.isEmpty() ? StepDots::tr("No step that counts has been measured yet") : parts.join(QStringLiteral("; "));
 }
@@ -50,7 +58,9 @@ StepDots::StepDots(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Measured steps"));
   setAccessibleDescription(measured_sentence({}));
   setToolTip(
-      tr("A dot for each step as it ends; hollow: warming up. Line: median of the row so far; band: 5 to 95 %."));
+      tr("A dot for each step as it ends; hollow: warming up. Line: median of the row so far; band: 5 to 95 %, of "
+         "fewer than "
+         "20 steps the fastest to the slowest."));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
@@ -107,7 +117,7 @@ void StepDots::draw_stretch(QPainter& painter, const Stretch& one) const {
     if (row.strategy != first.strategy || row.gpus != first.gpus) continue;
     QColor pale = colour;
     pale.setAlphaF(0.18F);
-    painter.fillRect(QRectF(QPointF(left, y_of(row.p95_s)), QPointF(right, y_of(row.p5_s))), pale);
+    painter.fillRect(QRectF(QPointF(left, y_of(high_of(row))), QPointF(right, y_of(low_of(row)))), pale);
     painter.setPen(QPen(colour, 1.6));
     painter.drawLine(QPointF(left, y_of(row.median_s)), QPointF(right, y_of(row.median_s)));
   }

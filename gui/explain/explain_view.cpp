@@ -273,7 +273,8 @@ DataTable ExplainView::table() const {
                           QString::fromStdString(format_column(100 * (run_s - base_s) / w.run_s, 3))});
   };
   for (std::size_t i = 0; i < w.rows.size(); ++i)
-    add(waterfall_->row_name(static_cast<int>(i)), w.rows[i].base_s, w.rows[i].run_s);
+    add(w.rows[i].joined ? ExplainView::tr("everything else") : waterfall_->row_name(static_cast<int>(i)),
+        w.rows[i].base_s, w.rows[i].run_s);
   add(ExplainView::tr("step"), w.base_s, w.run_s);
   return table;
 }

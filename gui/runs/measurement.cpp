@@ -73,7 +73,9 @@ std::vector<MeasuredRow> measured_rows(const std::vector<MeasuredStep>& steps) {
     std::vector<double> seconds = counted(steps, row.strategy, row.gpus);
     std::sort(seconds.begin(), seconds.end());
     row.n = static_cast<int>(seconds.size());
-    row.median_s = quantile(seconds, 0.5);
+    row.median_s = seconds[(seconds.size() - 1) / 2];
+    row.fastest_s = seconds.front();
+    row.slowest_s = seconds.back();
     row.p5_s = quantile(seconds, 0.05);
     row.p95_s = quantile(seconds, 0.95);
   }

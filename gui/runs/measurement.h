@@ -28,8 +28,11 @@ struct MeasuredRow {
   Strategy strategy = Strategy::Single;
   int gpus = 1;
   int n = 0;
-  double median_s = 0, p5_s = 0, p95_s = 0;
+  double median_s = 0;  // the lower one, as `lockstep measure` takes it: an actual step
+  double p5_s = 0, p95_s = 0, fastest_s = 0, slowest_s = 0;
 };
+
+inline constexpr int kStepsForPercentiles = 20;  // of fewer, 5 and 95 % are no more than the ends
 
 // Of steps without warm-up, in the order in which rows began.
 std::vector<MeasuredRow> measured_rows(const std::vector<MeasuredStep>& steps);

@@ -8,12 +8,14 @@
 #include <QLabel>
 #include <QMessageBox>
 #include <QProcess>
+#include <QPushButton>
 #include <QTabWidget>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "gui/app/answer_bar.h"
 #include "gui/app/main_window.h"
+#include "gui/app/pages.h"
 #include "gui/compare/difference_view.h"
 #include "gui/compare/error_view.h"
 #include "simulator/result/json.h"
@@ -116,6 +118,29 @@ TEST_F(Comparing, APinnedResultGivesEveryTableTheExactDifferenceAndUnpinningTake
   EXPECT_EQ(view_of(window, "step-time").table().header, before);
   EXPECT_TRUE(view_of(window, "difference").table().rows.empty());
   EXPECT_FALSE(words_of(window.answer()).join('\n').contains("Pinned"));
+}
+
+TEST_F(Comparing, TheTabOpensAtWhatHasSomethingToShowUnlessAnotherWasChosen) {
+  auto* tabs = window.findChild<QTabWidget*>();
+  ViewFrame* frame = nullptr;
+  for (ViewFrame* one : window.findChildren<ViewFrame*>())
+    if (one->views().front()->id() == "error") frame = one;
+  ASSERT_NE(frame, nullptr);
+  const auto open = [&] {
+    tabs->setCurrentIndex(0);
+    for (int tab = 0; tab < tabs->count(); ++tab)
+      if (tabs->widget(tab)->isAncestorOf(frame)) tabs->setCurrentIndex(tab);
+    ASSERT_TRUE(frame->isVisible());
+  };
+  open();
+  EXPECT_EQ(frame->current()->id(), "error") << "nothing is measured or pinned";
+  window.action("pin")->trigger();
+  open();
+  EXPECT_EQ(frame->current()->id(), "difference");
+  for (auto* button : frame->findChildren<QPushButton*>())
+    if (button->text() == view_of(window, "error").title()) button->click();
+  open();
+  EXPECT_EQ(frame->current()->id(), "error") << "chosen by hand";
 }
 
 TEST_F(Comparing, AnEstimateThatIsPinnedIsReplacedByItsSimulation) {

@@ -166,6 +166,9 @@ TEST_F(Explaining, TheTableAddsUpToTheStep) {
   for (std::size_t i = 0; i + 1 < table.rows.size(); ++i) sum += table.rows[i][3].toDouble();
   EXPECT_NEAR(sum, table.rows.back()[3].toDouble(), 0.06);  // four digits a row
   EXPECT_NEAR(table.rows.back()[2].toDouble(), 250.0, 0.05);
+  // The joined row holds whole parts of both steps, so they are no "differences".
+  ASSERT_TRUE(view_.waterfall().waterfall().rows.back().joined);
+  EXPECT_EQ(table.rows[table.rows.size() - 2][0].toStdString(), "everything else");
 }
 
 TEST_F(Explaining, APictureHasTheBarsInTheColoursOfTheirCauses) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <QLabel>
@@ -162,9 +163,19 @@ TEST_F(Measuring, MedianAndSpreadOfARowAreThoseOfItsCountedSteps) {
   const auto rows = measured_rows(steps);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].n, 20);
-  EXPECT_NEAR(rows[0].median_s, 1.05, 1e-12);  // of 0.1, 0.2, ... 2.0
+  EXPECT_NEAR(rows[0].median_s, 1.0, 1e-12);  // of 0.1, 0.2, ... 2.0: the lower one, as `lockstep measure` takes it
   EXPECT_NEAR(rows[0].p5_s, 0.195, 1e-12);
   EXPECT_NEAR(rows[0].p95_s, 1.905, 1e-12);
+}
+
+TEST_F(Measuring, FewStepsAreToldByTheirEndsAndManyByTheirPercentiles) {
+  std::vector<MeasuredStep> steps;
+  for (int i = 1; i <= 4; ++i) steps.push_back({Strategy::Ddp, 2, 0, false, 0.1 * i});
+  EXPECT_EQ(measured_sentence(measured_rows(steps)).toStdString(),
+            "DDP × 2: median 200 ms, fastest to slowest 100 ms to 400 ms, 4 steps");
+  for (int i = 5; i <= 20; ++i) steps.push_back({Strategy::Ddp, 2, 0, false, 0.1 * i});
+  EXPECT_TRUE(measured_sentence(measured_rows(steps)).contains("90 % of steps from 195 ms to 1.9"))
+      << measured_sentence(measured_rows(steps)).toStdString();
 }
 
 TEST_F(Measuring, AStoppedMeasurementKeepsWhatTheProgramSaysAtItsEnd) {
@@ -308,7 +319,7 @@ TEST_F(MeasureWindow, TellsThatAnotherMachineCannotBeComparedAndOpensTheOneThatC
   EXPECT_TRUE(says("signal 9"));
   EXPECT_EQ(window.session().shown().measured.size(), 1U);
   setenv("LOCKSTEP_PROGRAM", LOCKSTEP_PROGRAM_FILE, 1);
-  QPushButton* calibrate = button("Open and calibrate with 0.11s/it");
+  QPushButton* calibrate = button("Open and calibrate with 0.11s/it (median of 3 steps)");
   ASSERT_NE(calibrate, nullptr);
   calibrate->click();
   EXPECT_EQ(window.document().values().at("topology.node").yaml, "cpu-host");
@@ -318,6 +329,22 @@ TEST_F(MeasureWindow, TellsThatAnotherMachineCannotBeComparedAndOpensTheOneThatC
   window.action("undo")->trigger();
   EXPECT_EQ(window.document().text(), scenario());
   EXPECT_TRUE(says("cannot be compared"));
+}
+
+TEST_F(MeasureWindow, TwoStepsAreTooFewToCalibrateWithAndAnEndSaysWhatHappened) {
+  play(progress_line(0, "single on 1 rank, repeat 1") + step_line("single", 1, 0, false, 0.10) +
+           step_line("single", 1, 1, false, 0.11),
+       "kill -KILL $$");
+  window.action("measure")->trigger();
+  ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
+  for (const auto* box : window.findChildren<QSpinBox*>())
+    if (box->accessibleName() == "Steps") {
+      EXPECT_TRUE(box->toolTip().contains("1 to 10000")) << box->toolTip().toStdString();
+    }
+  button("Start")->click();
+  ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Failed; }));
+  EXPECT_TRUE(says("Measuring ended early: lockstep died (signal 9)"));
+  EXPECT_EQ(button("Open and calibrate"), nullptr);
 }
 
 TEST_F(MeasureWindow, StepsAndRepeatsCanBeFewerThanTheScenarioSays) {
@@ -331,7 +358,12 @@ TEST_F(MeasureWindow, StepsAndRepeatsCanBeFewerThanTheScenarioSays) {
   ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
   auto* steps = window.findChild<MeasureStrip*>()->findChildren<QSpinBox*>().front();
   EXPECT_EQ(steps->value(), 3);
+  QApplication::processEvents();
+  const QPoint place = steps->mapTo(&window, QPoint(0, 0));
   steps->setValue(2);
+  ASSERT_EQ(window.measurement().state(), MeasureState::Asking);
+  for (int i = 0; i < 3; ++i) QApplication::sendPostedEvents();  // layouts, without the answer
+  EXPECT_EQ(steps->mapTo(&window, QPoint(0, 0)), place) << "the boxes move under the pointer";
   ASSERT_TRUE(wait_until([&] { return window.measurement().state() == MeasureState::Ready; }));
   const std::string asked = testing::text_of_file(testing::temporary_path("asked").toStdString());
   EXPECT_NE(asked.find("measure.steps=2"), std::string::npos) << asked;

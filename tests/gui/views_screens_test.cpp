@@ -12,7 +12,11 @@
 #include <set>
 
 #include "gui/app/theme.h"
+#include "gui/charts/breakdown_view.h"
+#include "gui/charts/scaling_view.h"
 #include "gui/explain/explain_view.h"
+#include "gui/sweep/sweep_grid.h"
+#include "gui/sweep/sweep_view.h"
 #include "gui/timeline/timeline_view.h"
 #include "gui/topology/topology_view.h"
 #include "tests/gui/shown_support.h"
@@ -129,6 +133,38 @@ TEST_P(ViewScreens, MeasuredBelowPredictedAndPinned) {
   timeline.show_result(pinned);
   timeline.timeline().fit();
   keep(timeline, "pinned");
+}
+
+// Strategies on 4 and 8 GPUs whose memory is too small, against a pinned batch that fits, beside another scenario's
+// measurement; and a map over batches.
+TEST_P(ViewScreens, WhatDoesNotFitInMemory) {
+  const std::string name = "v100-dgx1";
+  Shown shown = shown_of(name, {"batch.per_gpu=4096"});
+  shown.baseline = shown_of(name).result;
+  shown.measured.push_back({"other.json", measured_twin(*shown.baseline, 1.1)});
+  ScalingView efficiency(Metric::Efficiency);
+  BreakdownView breakdown;
+  for (View* view : {static_cast<View*>(&efficiency), static_cast<View*>(&breakdown)}) {
+    view->widget()->resize(900, 520);
+    view->widget()->show();
+    view->show_result(shown);
+    keep(*view, "does-not-fit");
+  }
+  const std::string file = testing::source_path("scenarios/gallery/" + name + ".yaml");
+  const auto plan = make_plan({testing::text_of_file(file), file, {}}, Strategy::Ddp, 8,
+                              {{"gpus", {"2", "4", "8"}, {}}, {"batch.per_gpu", {"32", "128", "1024", "4096"}, {}}});
+  ASSERT_TRUE(plan) << to_text(plan.error().front());
+  LoadedInputs loaded;
+  auto grid = std::make_shared<SweepGrid>();
+  grid->axes = plan->axes;
+  for (std::size_t i = 0; i < plan->size(); ++i) grid->cells.push_back(estimate_cell(*plan, i, loaded));
+  grid->present = 2;
+  shown.sweep = grid;
+  SweepView sweep;
+  sweep.widget()->resize(900, 520);
+  sweep.widget()->show();
+  sweep.show_result(shown);
+  keep(sweep, "does-not-fit");
 }
 
 TEST_P(ViewScreens, AnExplanationWithARowChosenAndOfTheOtherStrategy) {
