@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "gui/app/theme.h"
+#include "simulator/base/format.h"
 
 namespace lockstep::gui {
 namespace {
@@ -149,6 +150,7 @@ class Builder {
     group.strategy = run.strategy;
     group.gpus = run.gpus;
     group.step_s = run.step_time_s;
+    group.parts_s = run.breakdown_s;
     group.buckets = run.buckets;
     group.title = run_name(run, out_.devices);
     return group;
@@ -209,6 +211,13 @@ int bucket_of_span(const Span& span, const std::vector<BucketTimes>& buckets) {
   return -1;
 }
 
+QString bucket_words(const LaneSpan& span, Devices devices) {
+  if (span.bytes <= 0) return cause_name_in(TimelineLane::Kind::Communication, span.cause, devices);
+  return tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "bucket %1, %2"))
+      .arg(span.bucket)
+      .arg(QString::fromStdString(format_bytes(static_cast<double>(span.bytes))));
+}
+
 QString lane_name(TimelineLane::Kind kind, Devices devices) {
   switch (kind) {
     case TimelineLane::Kind::Cpu:
@@ -263,8 +272,22 @@ bool in_focus(const Focus& focus, const TimelineGroup& group, bool any_gpus) {
   return focus.strategy == group.strategy && (any_gpus || focus.gpus == group.gpus);
 }
 
+namespace {
+
+// Of traces alone, whether they have work of a GPU.
+Devices devices_in(const Shown& shown) {
+  if (shown.topology || shown.result || !shown.measured.empty() || shown.traces.empty()) return devices_of(shown);
+  const auto has_gpu = [](const std::shared_ptr<const TraceFile>& file) {
+    return file->predicted ||
+           std::any_of(file->ranks.begin(), file->ranks.end(), [](const TracedRank& rank) { return rank.device >= 0; });
+  };
+  return std::any_of(shown.traces.begin(), shown.traces.end(), has_gpu) ? Devices::Gpus : Devices::Cores;
+}
+
+}  // namespace
+
 Timeline timeline_of(const Shown& shown, const std::vector<TracedRun>& traced) {
-  Builder builder(devices_of(shown));
+  Builder builder(devices_in(shown));
   if (shown.result)
     for (const Run* run : runs_of(*shown.result)) {
       if (run->timeline.empty()) continue;

@@ -5,6 +5,7 @@
 
 #include <QColor>
 #include <QString>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ struct TimelineGroup {
   Strategy strategy = Strategy::Single;
   int gpus = 1;
   double step_s = 0;
-  double spans_step_s = 0;       // the step that the spans are of, where it differs from step_s; else 0
-  bool spans_estimated = false;  // without contention; else one step of many that differ
+  double spans_step_s = 0;                    // the step that the spans are of, where it differs from step_s; else 0
+  bool spans_estimated = false;               // without contention; else one step of many that differ
+  std::array<double, kCauseCount> parts_s{};  // of the step, by cause, as the bars show them; 0 in a trace
   std::vector<BucketTimes> buckets;
   std::vector<TimelineLane> lanes;
   QString note;  // which part of its trace it is
@@ -70,6 +72,10 @@ QString lane_name(TimelineLane::Kind kind, Devices devices);
 // What a cause is called in a lane: what the CPU launches is work there, and a collective may be hidden.
 QString cause_name_in(TimelineLane::Kind kind, Cause cause, Devices devices);
 QColor span_colour(TimelineLane::Kind kind, Cause cause);
+
+// What stands in the span of a bucket: "bucket 0, 8.2 MB"; where a trace does not tell sizes "all-reduce" alone,
+// because which bucket a collective of unknown size reduces is not known either.
+QString bucket_words(const LaneSpan& span, Devices devices);
 
 // The bucket that a collective reduces; -1 for other spans.
 int bucket_of_span(const Span& span, const std::vector<BucketTimes>& buckets);

@@ -139,11 +139,9 @@ void TimelinePicture::paint_row(QPainter& painter, const TimelineRow& row, doubl
         if (waiting.width() > 0.5) painter.fillRect(waiting, mixed(fill, theme().surface, 0.42));
       }
       paint_exposed(painter, group, box, density);
-      QString text = QApplication::translate("lockstep::gui::Timeline", "bucket %1, %2")
-                         .arg(span.bucket)
-                         .arg(QString::fromStdString(format_bytes(static_cast<double>(span.bytes))));
+      QString text = bucket_words(span, timeline_.devices);
       const QFontMetricsF metrics(painter.font());
-      if (metrics.horizontalAdvance(text) + 8 > box.width()) text = QString::number(span.bucket);
+      if (span.bytes > 0 && metrics.horizontalAdvance(text) + 8 > box.width()) text = QString::number(span.bucket);
       paint_span_text(painter, box, text, fill);
     } else if (wide) {
       paint_span_text(painter, box,

@@ -60,7 +60,10 @@ QStringList group_words(const Timeline& timeline, int index) {
 }
 
 void TimelinePicture::show(Timeline timeline) {
-  const bool was_empty = timeline_.empty();
+  // Where nobody has zoomed or panned since it was fitted, the next one is fitted too.
+  const double nearly = 1e-6 * fitted_.width();
+  const bool is_fitted = timeline_.empty() || (std::abs(window_.from() - fitted_.from()) < nearly &&
+                                               std::abs(window_.to() - fitted_.to()) < nearly);
   timeline_ = std::move(timeline);
   words_.clear();
   for (const Cause cause : kCauses)
@@ -85,13 +88,14 @@ void TimelinePicture::show(Timeline timeline) {
                    TimelineLane::Kind::Communication, true});
   const double step = std::max(timeline_.step_s, TimeWindow::kNarrowest_s);
   window_.set_limits(std::min(timeline_.from_s, -0.03 * step), timeline_.to_s + 0.03 * step);
-  if (was_empty) fit();
+  if (is_fitted) fit();
   rows_.clear();
 }
 
 void TimelinePicture::fit() {
   const double step = std::max(timeline_.step_s, TimeWindow::kNarrowest_s);
   window_.show(-0.03 * step, 1.03 * step);
+  fitted_ = window_;
 }
 
 qreal TimelinePicture::row_height(TimelineLane::Kind kind) const {

@@ -26,6 +26,7 @@ struct TimelineRow {
 
 class TimelinePicture {
  public:
+  // Keeps the visible part, but the whole step where that is what was visible.
   void show(Timeline timeline);
   const Timeline& timeline() const { return timeline_; }
   TimeWindow& window() { return window_; }
@@ -89,7 +90,7 @@ class TimelinePicture {
   void paint_exposed(QPainter& painter, const TimelineGroup& group, const QRectF& box, double density) const;
 
   Timeline timeline_;
-  TimeWindow window_;
+  TimeWindow window_, fitted_;  // fitted_: as fit() left it
   struct LegendWord {
     Cause cause;
     QString word;

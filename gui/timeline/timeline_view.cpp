@@ -117,6 +117,7 @@ QString TimelineView::title() const {
 void TimelineView::show_result(const Shown& shown) {
   shown_ = shown;
   built_ = false;
+  another_ |= !shown.result;  // the next prediction is of a scenario that was opened since
   if (!page_) return;
   fill_steps();
   if (page_->isVisible()) build();
@@ -151,10 +152,13 @@ void TimelineView::build() const {
   Timeline timeline = timeline_of(shown_, traced_);
   // Spans follow a result after a few milliseconds: until then the old ones stay, greyed.
   const bool follows = shown_.result && !shown_.stale && timeline.empty();
-  if (follows && !timeline_->picture().timeline().empty())
+  if (follows && !another_ && !timeline_->picture().timeline().empty()) {
     timeline_->fade(true);
-  else
+  } else {
     timeline_->show_timeline(std::move(timeline), shown_.stale);
+    if (another_) timeline_->fit();
+    another_ = another_ && timeline_->picture().timeline().empty();
+  }
   timeline_->setAccessibleDescription(description());
 }
 
@@ -180,6 +184,7 @@ void TimelineView::light(const std::optional<Focus>& focus) {
                          : focus->copies ? lane_name(TimelineLane::Kind::Copy, devices)
                                          : lane_name(TimelineLane::Kind::Communication, devices);
     // Of a wait the collectives are lit that it is for: longer than the wait, because computing hides some of them.
+    const double part_s = focus->cause ? group.parts_s[static_cast<std::size_t>(*focus->cause)] : 0;
     const bool waits = focus->cause == Cause::ExposedCommunication || focus->cause == Cause::WaitForPeers ||
                        focus->cause == Cause::Contention;
     lit_words_ =
@@ -191,6 +196,14 @@ void TimelineView::light(const std::optional<Focus>& focus) {
             .arg(what, group.title)
             .arg(lit.spans)
             .arg(to_qt(format_time(lit.seconds)));
+    // Lanes work at the same time: their spans add up to more than the bar of the step shows.
+    if (!waits && part_s > 0)
+      lit_words_ = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
+                                        "%1 of %2: %3 of the step. Lit: its spans on all lanes, %4 of them, %5 in all, "
+                                        "some at the same time. Esc makes everything bright again."))
+                       .arg(what, group.title, to_qt(format_time(part_s)))
+                       .arg(lit.spans)
+                       .arg(to_qt(format_time(lit.seconds)));
   } else if (focus) {
     lit_words_ = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline", "No span stands for that in the timeline."));
   }

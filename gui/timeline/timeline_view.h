@@ -52,6 +52,7 @@ class TimelineView : public View {
   QComboBox* steps_ = nullptr;  // of traces: the median one, then each by number
   Shown shown_;
   mutable bool built_ = true;
+  mutable bool another_ = true;  // nothing was predicted since the last start
   mutable std::vector<TracedRun> traced_;
   mutable TraceFiles traced_of_;  // what traced_ was made of
   mutable std::optional<std::int64_t> traced_step_;

@@ -141,10 +141,33 @@ QString TopologyView::limit_text() const {
     return run->gpus == 1 ? tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "%1 alone has nothing to reduce."))
                                 .arg(device_count(1, devices_of(shown_)))
                           : tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology", "No collective crosses a link."));
+  const QString what = limit_name(limit), busy = to_qt(format_percent(limit.busy));
+  const QString rate = to_qt(format_rate(limit.rate)), step = to_qt(format_time(run->step_time_s));
+  const QString whole = to_qt(format_rate(whole_rate(*run)));
+  if (whole_rate(*run) <= limit.rate || whole == rate)
+    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
+                                "Collectives are limited by %1: %2, busy for %3 of a step of %4."))
+        .arg(what, rate, busy, step);
+  // Gloo's flows on one machine are limited by the cores that copy and add, not by what memory can do.
+  if (devices_of(shown_) == Devices::Cores && limit.link_class == "host")
+    return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
+                                "Collectives get %2 of %1, which can do %5: Gloo's copying and adding on the cores "
+                                "limits them. Busy for %3 of a step of %4."))
+        .arg(what, rate, busy, step, whole);
   return tr(QT_TRANSLATE_NOOP("lockstep::gui::Topology",
-                              "Collectives are limited by %1: %2, busy for %3 of a step of %4."))
-      .arg(limit_name(limit), to_qt(format_rate(limit.rate)), to_qt(format_percent(limit.busy)),
-           to_qt(format_time(run->step_time_s)));
+                              "Collectives are limited by %1: %2 of %5, busy for %3 of a step of %4."))
+      .arg(what, rate, busy, step, whole);
+}
+
+// Several NICs together where the ring uses several.
+double TopologyView::whole_rate(const Run& run) const {
+  for (const MachineLink& link : topology_->drawing().links)
+    if (link.load.slowest && link.id.find(".interconnect") != std::string::npos) return link.rate;
+  if (!shown_.topology || topology_->drawing().empty()) return 0;
+  const Ring ring = ring_of(*shown_.topology, run.gpus);
+  for (const Link& link : ring.links)
+    if (link.link_class == ring.slowest && link.share > 0) return link.rate / link.share;
+  return 0;
 }
 
 QString TopologyView::details() const {

@@ -39,7 +39,8 @@ class TopologyView : public View {
   void draw();
   void refresh_details();
   QString limit_text() const;
-  void ask_for_link() const;  // where in the timeline it is busy
+  double whole_rate(const Run& run) const;  // of all that limits the ring, in bytes/s; 0: not known
+  void ask_for_link() const;                // where in the timeline it is busy
   QString limit_name(const RingLimit& limit) const;
 
   QPointer<QWidget> page_;

@@ -12,6 +12,9 @@
 #include <cmath>
 
 #include "gui/app/theme.h"
+#include "simulator/base/format.h"
+#include "simulator/exchange/chrome_trace_reader.h"
+#include "simulator/exchange/trace_runs.h"
 #include "tests/gui/shown_support.h"
 #include "tests/gui/support.h"
 
@@ -292,6 +295,75 @@ TEST_F(TimelineAtWork, TheNextResultKeepsZoomAndSelectionWhereItCan) {
   view_.show_result(a100());
   EXPECT_DOUBLE_EQ(picture().window().width(), width);
   EXPECT_EQ(widget().selected(), selected);
+}
+
+TEST_F(TimelineAtWork, TheWholeStepStaysFittedUntilSomebodyZooms) {
+  const auto larger = shown_of("dp-vs-ddp-resnet50-8xa100", {"batch.per_gpu=512"});
+  const auto is_whole = [&] {
+    return std::abs(picture().window().to() - 1.03 * picture().timeline().step_s) < 1e-9 &&
+           std::abs(picture().window().width() - 1.06 * picture().timeline().step_s) < 1e-9;
+  };
+  ASSERT_TRUE(is_whole());
+  const double before = picture().timeline().step_s;
+  view_.show_result(larger);
+  ASSERT_GT(picture().timeline().step_s, 2 * before);
+  EXPECT_TRUE(is_whole());
+  QTest::keyClick(&widget(), Qt::Key_Plus);
+  const double from = picture().window().from(), to = picture().window().to();
+  view_.show_result(a100());
+  view_.show_result(larger);
+  EXPECT_FALSE(is_whole());
+  EXPECT_LE(picture().window().width(), to - from + 1e-12);
+  QTest::keyClick(&widget(), Qt::Key_0);
+  view_.show_result(a100());
+  EXPECT_TRUE(is_whole());
+}
+
+TEST_F(TimelineAtWork, AnotherScenarioIsFittedWhateverWasVisible) {
+  QTest::keyClick(&widget(), Qt::Key_Plus);
+  view_.widget()->hide();
+  view_.show_result({});
+  view_.show_result(shown_of("vgg16-data-parallel"));
+  view_.widget()->show();
+  QApplication::processEvents();
+  EXPECT_NEAR(picture().window().to(), 1.03 * picture().timeline().step_s, 1e-9);
+}
+
+TEST_F(TimelineAtWork, WhatIsLitSaysTheTimeThatTheBarShowsAndThatOfTheSpans) {
+  const lockstep::Run* dp = nullptr;
+  for (const lockstep::Run* run : runs_of(*a100().result))
+    if (run->strategy == Strategy::Dp && run->gpus == 8) dp = run;
+  ASSERT_NE(dp, nullptr);
+  view_.light(Focus{Strategy::Dp, 8, Cause::Replicate});
+  const std::string of_step = format_time(dp->part_s(Cause::Replicate)) + " of the step";
+  bool told = false;
+  for (const QLabel* label : view_.widget()->findChildren<QLabel*>())
+    told |= label->text().contains(QString::fromStdString(of_step)) && label->text().contains("at the same time");
+  EXPECT_TRUE(told) << of_step;
+}
+
+TEST(TimelineOfTraces, SayNothingOfSizesAndBucketsThatAreNotKnown) {
+  LaneSpan span;
+  span.bucket = 0;
+  span.cause = Cause::ExposedCommunication;
+  EXPECT_EQ(bucket_words(span, Devices::Gpus), "all-reduce");
+  span.bytes = 8'196'000;
+  EXPECT_TRUE(bucket_words(span, Devices::Gpus).startsWith("bucket 0, "))
+      << bucket_words(span, Devices::Gpus).toStdString();
+}
+
+TEST(TimelineOfTraces, OfCoresAloneHaveNoWordsOfGpus) {
+  const auto opened = [](const char* name) {
+    const auto file = read_chrome_trace(testing::source_path(std::string("tests/data/traces/") + name));
+    Shown shown;
+    if (file) shown.traces = {std::make_shared<const TraceFile>(*file)};
+    return timeline_of(shown, runs_of_traces(shown.traces));
+  };
+  const Timeline cores = opened("gloo-ddp-2.json"), gpus = opened("ddp-two-gpus-rank0.json");
+  ASSERT_FALSE(cores.empty() || gpus.empty());
+  EXPECT_EQ(cores.devices, Devices::Cores);
+  EXPECT_EQ(gpus.devices, Devices::Gpus);
+  EXPECT_EQ(lane_name(TimelineLane::Kind::Compute, cores.devices), "compute");
 }
 
 TEST_F(TimelineAtWork, UntilTheSpansOfAResultAreThereTheOldOnesStay) {

@@ -53,6 +53,16 @@ TEST_F(TopologyAtWork, WhatLimitsTheCollectivesStandsAboveTheDrawing) {
   EXPECT_TRUE(view_.description().contains("dgx-a100-80gb")) << view_.description().toStdString();
 }
 
+TEST_F(TopologyAtWork, TheLimitNamesTheRateOfTheLinkAndWhatCollectivesGetOfIt) {
+  EXPECT_TRUE(view_.description().contains("limited by NVLink: 235 GB/s of 300 GB/s"))
+      << view_.description().toStdString();
+  view_.show_result(shown_of("second-node-10gbe"));
+  EXPECT_TRUE(view_.description().contains(" 1.15 GB/s of 1.25 GB/s")) << view_.description().toStdString();
+  view_.show_result(shown_of("cpu-two-ranks"));
+  EXPECT_TRUE(view_.description().contains("get 1.5 GB/s of the memory of the host, which can do 300 GB/s: Gloo's"))
+      << view_.description().toStdString();
+}
+
 TEST_F(TopologyAtWork, ArrowKeysVisitEveryLinkOnceAndTheDetailsTellIt) {
   std::set<std::string> seen;
   const auto id = [&] {
