@@ -105,7 +105,8 @@ QSlider::sub-page:horizontal { height: 4px; border-radius: 2px; background: %7; 
 QSlider::handle:horizontal { width: 14px; height: 14px; margin: -6px 0; border-radius: 8px; background: %2;
   border: 2px solid %7; }
 QSlider::handle:horizontal:focus { background: %7; }
-QSlider:disabled { opacity: 0.5; }
+QSlider::sub-page:horizontal:disabled { background: %4; }
+QSlider::handle:horizontal:disabled { border-color: %4; }
 QProgressBar { border: none; border-radius: 3px; background: %4; max-height: 6px; }
 QProgressBar::chunk { background: %7; border-radius: 3px; }
 QStatusBar { background: %2; border-top: 1px solid %4; }

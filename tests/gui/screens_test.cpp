@@ -294,6 +294,21 @@ TEST_P(Screens, AWrongValueAndAScenarioThatCannotRun) {
   look(window, "wrong");
 }
 
+TEST_P(Screens, AScenarioThatCannotBeRead) {
+  MainWindow window;
+  window.show();
+  window.open_any("dp-vs-ddp-resnet50-8xa100");
+  ASSERT_TRUE(simulated(window));
+  window.document().replace_text(
+      "model: resnet5\nbatch: {per_gpu: [128, 256]}\nprecision: [fp32, tf32]\ntopology: dgx-a100\ngpus: [1, 8]\n");
+  look(window, "cannot-be-read");
+  window.document().undo().undo();
+  ASSERT_TRUE(window.document().set("batch.per_gpu", "1000000").empty());
+  ASSERT_TRUE(simulated(window));
+  look(window, "does-not-fit");
+  window.document().undo().setClean();
+}
+
 TEST_P(Screens, AFailedSimulation) {
   MainWindow window;
   window.show();

@@ -241,9 +241,16 @@ TEST_F(Window, AScenarioThatCannotBeReadShowsWhatItsTextSays) {
   EXPECT_FALSE(window.panel().control("batch.global")->wrong());
 }
 
+TEST_F(Window, AnEstimateUnderWayIsNotTakenForThatOfAWrongText) {
+  ASSERT_TRUE(window.document().set("precision", "tf32").empty());  // asks for one
+  ASSERT_FALSE(window.document().replace_text("model: [\n").empty());
+  EXPECT_FALSE(wait_until([&] { return window.session().state() != RunState::Wrong; }, 400));
+  EXPECT_TRUE(window.session().shown().stale);
+}
+
 TEST_F(Window, WhatDoesNotFitInMemoryIsSaidFirst) {
   ASSERT_TRUE(window.document().set("batch.global", "8000000").empty());
-  ASSERT_TRUE(simulated(window));
+  ASSERT_TRUE(wait_until([&] { return !headline(*window.session().shown().result).warning.isEmpty(); }));
   const Headline head = headline(*window.session().shown().result);
   EXPECT_TRUE(head.warning.contains("would not run")) << head.why.toStdString();
   EXPECT_TRUE(head.why.startsWith(head.warning));
