@@ -197,7 +197,7 @@ void TimelineView::light(const std::optional<Focus>& focus) {
             .arg(lit.spans)
             .arg(to_qt(format_time(lit.seconds)));
     // Lanes work at the same time: their spans add up to more than the bar of the step shows.
-    if (!waits && part_s > 0)
+    if (!waits && part_s > 0 && format_time(part_s) != format_time(lit.seconds))
       lit_words_ = tr(QT_TRANSLATE_NOOP("lockstep::gui::Timeline",
                                         "%1 of %2: %3 of the step. Lit: its spans on all lanes, %4 of them, %5 in all, "
                                         "some at the same time. Esc makes everything bright again."))
