@@ -223,7 +223,7 @@ class Measurer {
         for (Record& record : rank.records) record = in_scenario_time(std::move(record), plan.dilate);
     add_load(row, plan, before, cpu_counters(), outcome);
     spent_s_ += outcome.wall_s;
-    ++done_;
+    if (!outcome.interrupted) ++done_;
     if (outcome.failure && outcome.failure->refused && !plan.instrumented && !plan.profiled) {
       row.not_run = outcome.failure->sentence;
       total_ -= scenario().measure.repeats;  // what will not be tried
