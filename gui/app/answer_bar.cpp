@@ -66,15 +66,8 @@ AnswerBar::AnswerBar(QWidget* parent) : QFrame(parent) {
   trouble_->hide();
   column->addWidget(trouble_);
   levers_ = new QWidget;
-  auto* row = new QHBoxLayout(levers_);
-  row->setContentsMargins(0, 4, 0, 0);
-  levers_title_ = new QLabel;
-  levers_title_->setObjectName(QStringLiteral("muted"));
-  levers_title_->setContentsMargins(0, 5, 0, 0);
-  row->addWidget(levers_title_, 0, Qt::AlignTop);
-  auto* holder = new QWidget;
-  flow_ = new FlowLayout(holder, 6);
-  row->addWidget(holder, 1);
+  flow_ = new FlowLayout(levers_, 6);
+  flow_->setContentsMargins(0, 4, 0, 0);
   column->addWidget(levers_);
   more_button_ = new QPushButton(tr("More about this answer"));
   more_button_->setObjectName(QStringLiteral("link"));
@@ -148,10 +141,14 @@ void AnswerBar::show_levers(const Result& result) {
   flow_->clear();
   const auto& levers = result.answer.levers;
   levers_->setVisible(!levers.empty());
-  levers_title_->setText(lever_title(result));
+  auto* title = new QLabel(lever_title(result));
+  title->setObjectName(QStringLiteral("muted"));
+  title->setContentsMargins(0, 6, 0, 6);
+  flow_->addWidget(title);
+  title->show();
   for (std::size_t i = 0; i < levers.size() && i < kMostLevers; ++i) {
     const QString set = QString::fromStdString(levers[i].set);
-    auto* button = new QPushButton(QStringLiteral("%1   %2").arg(set, lever_effect(levers[i])));
+    auto* button = new QPushButton(QStringLiteral("%1   %2").arg(set, lever_short(levers[i])));
     button->setObjectName(QStringLiteral("lever"));
     button->setToolTip(tr("A step would take %1. Click to try it; Undo takes it back.").arg(lever_effect(levers[i])));
     button->setAccessibleName(tr("Try %1: %2").arg(set, lever_effect(levers[i])));

@@ -42,7 +42,7 @@ class AnswerBar : public QFrame {
   QLabel *question_ = nullptr, *main_ = nullptr, *warning_ = nullptr, *why_ = nullptr, *more_ = nullptr,
          *state_ = nullptr;
   QLabel *against_ = nullptr, *pinned_ = nullptr, *doubt_ = nullptr;  // the pinned result; files of other scenarios
-  QLabel *trouble_ = nullptr, *levers_title_ = nullptr;
+  QLabel* trouble_ = nullptr;
   QPushButton* more_button_ = nullptr;
   QWidget* levers_ = nullptr;
   FlowLayout* flow_ = nullptr;

@@ -65,11 +65,16 @@ QString lever_effect(const Lever& lever) {
       .arg(QString::fromStdString(format_time(lever.step_time_s)), QString::fromStdString(format_percent(lever.gain)));
 }
 
+QString lever_short(const Lever& lever) {
+  return QStringLiteral("%1, +%2").arg(QString::fromStdString(format_time(lever.step_time_s)),
+                                       QString::fromStdString(format_percent(lever.gain)));
+}
+
 QString lever_title(const Result& result) {
   const auto focus = focus_run(result.runs);
   if (!focus || result.runs[*focus].strategy == Strategy::Single)
-    return QCoreApplication::translate("lockstep::gui::Headline", "What would help:");
-  return QCoreApplication::translate("lockstep::gui::Headline", "What would help %1:")
+    return QCoreApplication::translate("lockstep::gui::Headline", "What would help (step, throughput):");
+  return QCoreApplication::translate("lockstep::gui::Headline", "What would help %1 (step, throughput):")
       .arg(result.runs[*focus].strategy == Strategy::Dp ? QStringLiteral("DataParallel")
                                                         : strategy_name(result.runs[*focus].strategy));
 }

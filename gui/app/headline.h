@@ -18,6 +18,8 @@ Headline headline(const Result& result);
 
 // Of a lever: "217 ms, throughput +14.9 %".
 QString lever_effect(const Lever& lever);
+// The same under lever_title: "217 ms, +14.9 %".
+QString lever_short(const Lever& lever);
 // "What would help DataParallel:", of the run that the levers were tried for.
 QString lever_title(const Result& result);
 

@@ -103,11 +103,7 @@ void MainWindow::add_tab(const ViewTab& tab) {
     row->addWidget(frames_.back());
   }
   row->setSizes(QList<int>(static_cast<int>(tab.cards.size()), 480));
-  if (tab.cards.size() == 1 && tab.cards.front().size() == 1) {
-    tabs_->addTab(row, tab.title);
-    return;
-  }
-  auto* scroll = new QScrollArea;  // many bars are taller than a small window
+  auto* scroll = new QScrollArea;  // the answer above is never cut for what a view would like to have
   scroll->setWidgetResizable(true);
   scroll->setWidget(row);
   tabs_->addTab(scroll, tab.title);

@@ -269,7 +269,8 @@ TEST_F(Window, LeversSayForWhomAndWhatGrows) {
   QStringList words;
   for (auto* label : window.answer().findChildren<QLabel*>()) words << label->text();
   EXPECT_TRUE(words.contains(lever_title(result))) << words.join('\n').toStdString();
-  EXPECT_TRUE(lever_title(result) == "What would help DataParallel:" || lever_title(result) == "What would help DDP:");
+  EXPECT_TRUE(lever_title(result) == "What would help DataParallel (step, throughput):" ||
+              lever_title(result) == "What would help DDP (step, throughput):");
 }
 
 TEST_F(Window, TheCommandIsCopied) {
