@@ -247,6 +247,7 @@ pip_install_libtorch() {
 # The Python of a LibTorch without CUDA's libraries needs stand-ins for them; only the Python front end misses them.
 see_to_standins() {
   if [[ $1 == cpu && -x $libtorch/bin/python-cpu ]]; then return 0; fi
+  mkdir -p "$logs" # the first log of a build folder that `clean` has removed
   if ! "$root/hwrunner/python/cpu_standins.sh" "$libtorch" >"$logs/standins.log" 2>&1; then
     say "The Python front end is left out; the log is $logs/standins.log"
   fi
